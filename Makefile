@@ -1,0 +1,65 @@
+# Ferry. `make help` lists what there is to make.
+VERSION = 0.1.0
+PREFIX  = /usr/local
+CC      = gcc
+BUILD   = build
+WARN    = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+# No -ffast-math: sums keep their order. Contraction gives fused multiply-adds, which -std=c11 alone forbids.
+OPT     = -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math
+EXTRA   =
+CFLAGS  = -std=c11 -g $(OPT) $(WARN) -fopenmp $(EXTRA)
+CPPFLAGS = -I. -D_GNU_SOURCE -DFERRY_VERSION='"$(VERSION)"' -MMD -MP
+LDLIBS  = -lcjson -lutf8proc -lz -ldl -lm
+
+# The kernels are compiled once for each instruction set; core/kernels.c picks at run time.
+ifeq ($(shell $(CC) -dumpmachine | cut -d- -f1),x86_64)
+ISAS    = base avx2 avx512
+endif
+ISAS   ?= base
+ISA_base   =
+ISA_avx2   = -march=haswell
+ISA_avx512 = -march=skylake-avx512 -mprefer-vector-width=512
+
+KERNEL_SRC = $(wildcard core/kernel_*.c)
+ENGINE_SRC = $(filter-out $(KERNEL_SRC),$(wildcard core/*.c)) $(wildcard autograd/*.c model/*.c data/*.c) \
+             $(filter-out train/main.c,$(wildcard train/*.c))
+TEST_SRC   = $(wildcard tests/*.c)
+
+# $(call objects,FOLDER): the engine's objects below FOLDER (build, build/fp64)
+objects = $(ENGINE_SRC:%.c=$(1)/%.o) $(foreach isa,$(ISAS),$(KERNEL_SRC:%.c=$(1)/%.$(isa).o))
+
+.PHONY: all help
+all: ferry
+
+help: ## this list
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
+
+ferry: $(BUILD)/ferry
+	@ln -sf $(BUILD)/ferry ferry
+
+$(BUILD)/ferry: $(BUILD)/train/main.o $(call objects,$(BUILD))
+	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
+
+# One rule for the program's objects, one for the fp64 build of the tests.
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(BUILD)/fp64/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -DFERRY_FP64 $(CFLAGS) -c -o $@ $<
+define ISA_RULES
+$$(BUILD)/%.$(1).o: %.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CPPFLAGS) -DKERNEL_ISA=$(1) $$(CFLAGS) $$(ISA_$(1)) -c -o $$@ $$<
+$$(BUILD)/fp64/%.$(1).o: %.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CPPFLAGS) -DFERRY_FP64 -DKERNEL_ISA=$(1) $$(CFLAGS) $$(ISA_$(1)) -c -o $$@ $$<
+endef
+$(foreach isa,$(ISAS),$(eval $(call ISA_RULES,$(isa))))
+
+$(BUILD)/tests/run32: $(TEST_SRC:%.c=$(BUILD)/%.o) $(call objects,$(BUILD))
+	$(CC) $(CFLAGS) -o $@ $^ -lcheck -lsubunit -lrt -lpthread $(LDLIBS)
+$(BUILD)/tests/run64: $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(call objects,$(BUILD)/fp64)
+	$(CC) $(CFLAGS) -o $@ $^ -lcheck -lsubunit -lrt -lpthread $(LDLIBS)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,60 @@
+/* Memory in three lifetimes.
+ *   heap      mem_alloc / mem_free: what lives as long as its owner (parameters: the whole run).
+ *   arena     arena_alloc: what lives for one step; arena_reset forgets it all at once and keeps the memory, so that a step
+ *             after the first few calls no malloc.
+ *   scratch   arena_mark / arena_release on an arena: what lives until an op returns.
+ * Every block is aligned to MEM_ALIGN bytes. Running out of memory prints what was asked for and exits with code 1: no
+ * caller could go on. */
+#ifndef FERRY_CORE_MEMORY_H
+#define FERRY_CORE_MEMORY_H
+
+#include <stddef.h>
+
+enum { MEM_ALIGN = 64 };
+
+/* `bytes` bytes (0 is allowed), uninitialized / set to zero. Free with mem_free. Never NULL. */
+void *mem_alloc(size_t bytes);
+void *mem_zalloc(size_t bytes);
+/* Grow or shrink `old` (from these functions, or NULL) to `bytes`; `old_bytes` of it are kept. Never NULL. */
+void *mem_resize(void *old, size_t old_bytes, size_t bytes);
+void mem_free(void *block);
+/* A copy of the string; free with mem_free. */
+char *mem_string(const char *text);
+/* printf into a new string; free with mem_free. */
+char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Make room for one more element in the growable array `array` of `n` elements with room for `capacity`. */
+#define ARRAY_RESERVE(array, n, capacity)                                                                      \
+    do {                                                                                                       \
+        if ((n) >= (capacity)) {                                                                               \
+            size_t reserve_old = (size_t)(capacity) * sizeof *(array);                                         \
+            (capacity) = (capacity) ? 2 * (capacity) : 16;                                                     \
+            (array) = mem_resize((array), reserve_old, (size_t)(capacity) * sizeof *(array));                  \
+        }                                                                                                      \
+    } while (0)
+
+typedef struct ArenaBlock ArenaBlock;
+
+typedef struct Arena {
+    ArenaBlock *first, *current; /* blocks in the order in which they are filled */
+    size_t used;                 /* bytes handed out of `current` */
+} Arena;
+
+typedef struct ArenaMark {
+    ArenaBlock *block;
+    size_t used;
+} ArenaMark;
+
+/* An arena starts as all zeros: `Arena arena = {0}`. */
+void *arena_alloc(Arena *arena, size_t bytes);
+void *arena_zalloc(Arena *arena, size_t bytes);
+/* Forget all that was handed out; keep the memory (merged into one block, so that the next step finds it in one piece). */
+void arena_reset(Arena *arena);
+ArenaMark arena_mark(const Arena *arena);
+/* Forget all that was handed out since the mark. */
+void arena_release(Arena *arena, ArenaMark mark);
+/* Bytes that the arena holds from the heap. */
+size_t arena_size(const Arena *arena);
+void arena_free(Arena *arena);
+
+#endif

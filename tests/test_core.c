@@ -1,0 +1,88 @@
+/* core: memory, random bits, errors. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "tests/suites.h"
+
+START_TEST(philox_known_answers)
+{
+    /* The known-answer vectors that Random123 publishes for philox4x32, 10 rounds. */
+    uint32_t out[4];
+    RandomStream zeros = {.key = {0, 0}, .place = {0, 0}};
+    random_block(&zeros, 0, out);
+    ck_assert_uint_eq(out[0], 0x6627e8d5);
+    ck_assert_uint_eq(out[1], 0xe169c58d);
+    ck_assert_uint_eq(out[2], 0xbc57ac4c);
+    ck_assert_uint_eq(out[3], 0x9b00dbd8);
+    RandomStream ones = {.key = {0xffffffff, 0xffffffff}, .place = {0xffffffff, 0xffffffff}};
+    random_block(&ones, UINT64_MAX, out);
+    ck_assert_uint_eq(out[0], 0x408f276d);
+    ck_assert_uint_eq(out[1], 0x41c83b0e);
+    ck_assert_uint_eq(out[2], 0xa20bc7c6);
+    ck_assert_uint_eq(out[3], 0x6d5451fd);
+}
+END_TEST
+
+START_TEST(random_moments)
+{
+    RandomStream stream = random_stream(1, RANDOM_TEST, 0, 0);
+    double sum = 0, squares = 0, uniform = 0;
+    int n = 100000, counts[7] = {0};
+    for (int i = 0; i < n; i++) {
+        double z = random_normal(&stream, (uint64_t)i);
+        sum += z;
+        squares += z * z;
+        uniform += random_uniform(&stream, (uint64_t)i);
+        counts[random_below(&stream, (uint64_t)i, 7)]++;
+    }
+    ck_assert(fabs(sum / n) < 0.02 && fabs(squares / n - 1) < 0.02 && fabs(uniform / n - 0.5) < 0.005);
+    for (int i = 0; i < 7; i++) ck_assert_int_lt(abs(counts[i] - n / 7), 500);
+}
+END_TEST
+
+START_TEST(arena_keeps_its_memory)
+{
+    Arena arena = {0};
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 100; i++) {
+            char *block = arena_alloc(&arena, 50000);
+            ck_assert_uint_eq((uintptr_t)block % MEM_ALIGN, 0);
+            memset(block, i, 50000);
+        }
+        size_t size = arena_size(&arena);
+        ArenaMark mark = arena_mark(&arena);
+        char *scratch = arena_alloc(&arena, 100);
+        arena_release(&arena, mark);
+        ck_assert_ptr_eq(scratch, arena_alloc(&arena, 100));
+        if (round) ck_assert_uint_eq(size, arena_size(&arena));
+        arena_reset(&arena);
+    }
+    arena_free(&arena);
+}
+END_TEST
+
+START_TEST(errors_take_context)
+{
+    Error error = {0};
+    ck_assert(!error_usage(&error, "line %d: bad", 3));
+    ck_assert(!error_context(&error, "%s", "a.ini"));
+    ck_assert_str_eq(error.text, "a.ini: line 3: bad");
+    ck_assert_int_eq(error.code, ERROR_USAGE);
+}
+END_TEST
+
+Suite *suite_core(void)
+{
+    Suite *suite = suite_create("core");
+    TCase *tcase = tcase_create("core");
+    tcase_add_test(tcase, philox_known_answers);
+    tcase_add_test(tcase, random_moments);
+    tcase_add_test(tcase, arena_keeps_its_memory);
+    tcase_add_test(tcase, errors_take_context);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
