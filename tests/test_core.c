@@ -1,6 +1,7 @@
 /* core: memory, random bits, errors. */
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
