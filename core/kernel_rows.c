@@ -1,0 +1,276 @@
+/* Kernels over one row or one flat block: random masks, embedding, layer norm, activations, cross-entropy, Adam. Those that a
+ * row's sum runs through keep its order by explicit lanes; the rest is left to the compiler's vectorizer. All are bound by
+ * memory, or by exp. */
+#include <math.h>
+
+#include "core/kernel.h"
+
+/* ---- random masks ---- */
+
+/* 16 Philox 4x32-10 blocks side by side, so that the compiler can vectorize the rounds. */
+static void philox16(const RandomStream *stream, uint64_t counter, uint32_t out[4][16])
+{
+    uint32_t c0[16], c1[16], c2[16], c3[16], k0 = stream->key[0], k1 = stream->key[1];
+    for (int i = 0; i < 16; i++) {
+        c0[i] = (uint32_t)(counter + (uint64_t)i);
+        c1[i] = (uint32_t)((counter + (uint64_t)i) >> 32);
+        c2[i] = stream->place[0];
+        c3[i] = stream->place[1];
+    }
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < 16; i++) {
+            uint64_t p0 = (uint64_t)0xD2511F53u * c0[i], p1 = (uint64_t)0xCD9E8D57u * c2[i];
+            uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1[i] ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c3[i] ^ k1;
+            c1[i] = (uint32_t)p1;
+            c3[i] = (uint32_t)p0;
+            c0[i] = n0;
+            c2[i] = n2;
+        }
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    memcpy(out[0], c0, sizeof c0);
+    memcpy(out[1], c1, sizeof c1);
+    memcpy(out[2], c2, sizeof c2);
+    memcpy(out[3], c3, sizeof c3);
+}
+
+void KERNEL_NAME(random_group)(const RandomStream *stream, uint64_t first_group, int n_groups, uint16_t *out)
+{
+    for (int g = 0; g < n_groups; g++) {
+        uint32_t words[4][16];
+        philox16(stream, (first_group + (uint64_t)g) * 16, words);
+        uint16_t *group = out + (size_t)g * RANDOM_GROUP;
+        for (int w = 0; w < 4; w++)
+            for (int i = 0; i < 16; i++) {
+                group[32 * w + i] = (uint16_t)words[w][i];
+                group[32 * w + 16 + i] = (uint16_t)(words[w][i] >> 16);
+            }
+    }
+}
+
+void KERNEL_NAME(dropout_mask)(const Dropout *dropout, uint64_t first, int n, real *mask)
+{
+    const uint32_t threshold = dropout->threshold;
+    const real keep = dropout->keep_scale;
+    for (int i = 0; i < n; i += RANDOM_GROUP) {
+        uint16_t bits[RANDOM_GROUP];
+        KERNEL_NAME(random_group)(&dropout->stream, (first + (uint64_t)i) / RANDOM_GROUP, 1, bits);
+        int count = n - i < RANDOM_GROUP ? n - i : RANDOM_GROUP;
+        for (int j = 0; j < count; j++) mask[i + j] = bits[j] < threshold ? 0 : keep;
+    }
+}
+
+/* ---- flat blocks ---- */
+
+void KERNEL_NAME(scale)(int n, real a, real *x)
+{
+    for (int i = 0; i < n; i++) x[i] *= a;
+}
+
+void KERNEL_NAME(add_scaled)(int n, real a, const real *x, real *y)
+{
+    for (int i = 0; i < n; i++) y[i] += a * x[i];
+}
+
+void KERNEL_NAME(add_masked)(int n, const real *x, const real *mask, real *y)
+{
+    if (!mask)
+        for (int i = 0; i < n; i++) y[i] += x[i];
+    else
+        for (int i = 0; i < n; i++) y[i] += x[i] * mask[i];
+}
+
+double KERNEL_NAME(sum_of_squares)(int n, const real *x)
+{
+    enum { CHAINS = 16 };
+    double sum[CHAINS] = {0};
+    int i = 0;
+    for (; i + CHAINS <= n; i += CHAINS)
+        for (int c = 0; c < CHAINS; c++) sum[c] += (double)x[i + c] * (double)x[i + c];
+    for (; i < n; i++) sum[i % CHAINS] += (double)x[i] * (double)x[i];
+    for (int c = 1; c < CHAINS; c++) sum[0] += sum[c];
+    return sum[0];
+}
+
+/* ---- embedding ---- */
+
+void KERNEL_NAME(embed_row)(int n, const real *table, real scale, const real *position, const real *mask, real *y)
+{
+    if (!mask)
+        for (int i = 0; i < n; i++) y[i] = scale * table[i] + position[i];
+    else
+        for (int i = 0; i < n; i++) y[i] = (scale * table[i] + position[i]) * mask[i];
+}
+
+/* ---- layer norm ---- */
+
+VEC_INLINE real row_sum(int n, const real *x)
+{
+    Vec sum = {0};
+    int i = 0;
+    for (; i + LANES <= n; i += LANES) sum += vec_load(x + i);
+    if (i < n) sum += vec_load_part(x + i, n - i, 0);
+    return vec_sum(sum);
+}
+
+void KERNEL_NAME(layer_norm_row)(int n, const real *x, const real *z, const real *mask, const real *gain, const real *bias,
+                                 real *s, real *y, real statistics[2])
+{
+    if (z) {
+        if (mask)
+            for (int i = 0; i < n; i++) s[i] = x[i] + z[i] * mask[i];
+        else
+            for (int i = 0; i < n; i++) s[i] = x[i] + z[i];
+        x = s;
+    }
+    real mean = row_sum(n, x) / (real)n;
+    Vec squares = {0};
+    int i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        Vec d = vec_load(x + i) - mean;
+        squares += d * d;
+    }
+    if (i < n) {
+        Vec d = vec_load_part(x + i, n - i, mean) - mean;
+        squares += d * d;
+    }
+    real variance = vec_sum(squares) / (real)n;
+    real inverse = 1 / (real)sqrt((double)(variance + LAYER_NORM_EPSILON));
+    for (i = 0; i < n; i++) y[i] = (x[i] - mean) * inverse * gain[i] + bias[i];
+    statistics[0] = mean;
+    statistics[1] = inverse;
+}
+
+void KERNEL_NAME(layer_norm_row_backward)(int n, const real *s, const real *gain, const real statistics[2], const real *gy,
+                                          real *gs, real *ggain, real *gbias)
+{
+    const real mean = statistics[0], inverse = statistics[1];
+    /* With h = (s - mean) * inverse and g = gy * gain: gs = inverse * (g - average(g) - h * average(g h)). */
+    Vec sum_g = {0}, sum_gh = {0};
+    int i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        Vec h = (vec_load(s + i) - mean) * inverse, out = vec_load(gy + i), g = out * vec_load(gain + i);
+        sum_g += g;
+        sum_gh += g * h;
+        vec_store(ggain + i, vec_load(ggain + i) + out * h);
+        vec_store(gbias + i, vec_load(gbias + i) + out);
+    }
+    for (int lane = 0; i + lane < n; lane++) {
+        real h = (s[i + lane] - mean) * inverse, out = gy[i + lane], g = out * gain[i + lane];
+        sum_g[lane] += g;
+        sum_gh[lane] += g * h;
+        ggain[i + lane] += out * h;
+        gbias[i + lane] += out;
+    }
+    const real average_g = vec_sum(sum_g) / (real)n, average_gh = vec_sum(sum_gh) / (real)n;
+    for (i = 0; i < n; i++) gs[i] += inverse * (gy[i] * gain[i] - average_g - (s[i] - mean) * inverse * average_gh);
+}
+
+/* ---- activations ---- */
+
+void KERNEL_NAME(relu)(int n, const real *x, const real *mask, real *y)
+{
+    if (!mask)
+        for (int i = 0; i < n; i++) y[i] = x[i] > 0 ? x[i] : 0;
+    else
+        for (int i = 0; i < n; i++) y[i] = (x[i] > 0 ? x[i] : 0) * mask[i];
+}
+
+void KERNEL_NAME(relu_backward)(int n, const real *x, const real *mask, const real *gy, real *gx)
+{
+    if (!mask)
+        for (int i = 0; i < n; i++) gx[i] += x[i] > 0 ? gy[i] : 0;
+    else
+        for (int i = 0; i < n; i++) gx[i] += x[i] > 0 ? gy[i] * mask[i] : 0;
+}
+
+static real error_function(real x)
+{
+#ifdef FERRY_FP64
+    return erf(x);
+#else
+    return erff(x);
+#endif
+}
+
+void KERNEL_NAME(gelu)(int n, const real *x, const real *mask, real *y)
+{
+    const real inverse_root2 = (real)0.70710678118654752440;
+    for (int i = 0; i < n; i++) y[i] = x[i] * (1 + error_function(x[i] * inverse_root2)) / 2 * (mask ? mask[i] : 1);
+}
+
+void KERNEL_NAME(gelu_backward)(int n, const real *x, const real *mask, const real *gy, real *gx)
+{
+    /* d/dx x F(x) = F(x) + x f(x), F and f the normal distribution's cumulative and density functions */
+    const real inverse_root2 = (real)0.70710678118654752440, inverse_root_2pi = (real)0.39894228040143267794;
+    real density[LANES];
+    for (int i = 0; i < n; i += LANES) {
+        int count = n - i < LANES ? n - i : LANES;
+        Vec v = vec_load_part(x + i, count, 0);
+        vec_store(density, vec_exp(v * v * (real)-0.5) * inverse_root_2pi);
+        for (int j = 0; j < count; j++) {
+            real cumulative = (1 + error_function(x[i + j] * inverse_root2)) / 2;
+            gx[i + j] += gy[i + j] * (mask ? mask[i + j] : 1) * (cumulative + x[i + j] * density[j]);
+        }
+    }
+}
+
+/* ---- cross-entropy ---- */
+
+static real row_largest(int n, const real *x)
+{
+    Vec largest = vec_set(x[0]);
+    int i = 0;
+    for (; i + LANES <= n; i += LANES) largest = vec_max(vec_load(x + i), largest);
+    if (i < n) largest = vec_max(vec_load_part(x + i, n - i, x[0]), largest);
+    return vec_largest(largest);
+}
+
+double KERNEL_NAME(log_sum_exp)(int n, const real *logits)
+{
+    const real largest = row_largest(n, logits);
+    Vec sum = {0};
+    int i = 0;
+    for (; i + LANES <= n; i += LANES) sum += vec_exp(vec_load(logits + i) - largest);
+    double total = 0;
+    if (i < n) {
+        Vec rest = vec_exp(vec_load_part(logits + i, n - i, largest) - largest);
+        for (int lane = 0; lane < n - i; lane++) total += (double)rest[lane];
+    }
+    return (double)largest + log(total + (double)vec_sum(sum));
+}
+
+double KERNEL_NAME(cross_entropy_row)(int n, real *logits, int label, real smoothing, bool gradient, real scale, double *nll)
+{
+    const double log_sum = KERNEL_NAME(log_sum_exp)(n, logits), sum = (double)row_sum(n, logits);
+    *nll = log_sum - (double)logits[label];
+    /* The mean over classes of -log p is log_sum - mean(logits). */
+    double loss = (1 - (double)smoothing) * *nll + (double)smoothing * (log_sum - sum / n);
+    if (gradient) {
+        const real shift = (real)log_sum, uniform = smoothing / (real)n;
+        int i = 0;
+        for (; i + LANES <= n; i += LANES) vec_store(logits + i, (vec_exp(vec_load(logits + i) - shift) - uniform) * scale);
+        if (i < n)
+            vec_store_part(logits + i, n - i, (vec_exp(vec_load_part(logits + i, n - i, 0) - shift) - uniform) * scale);
+        logits[label] -= (1 - smoothing) * scale;
+    }
+    return loss;
+}
+
+/* ---- Adam ---- */
+
+void KERNEL_NAME(adam)(int n, const AdamStep *step, real *weight, const real *gradient, real *m, real *v)
+{
+    const AdamStep s = *step;
+    for (int i = 0; i < n; i++) {
+        real g = gradient[i] * s.gradient_scale;
+        m[i] = s.beta1 * m[i] + (1 - s.beta1) * g;
+        v[i] = s.beta2 * v[i] + (1 - s.beta2) * (g * g);
+#ifdef FERRY_FP64
+        weight[i] -= s.rate * m[i] / (sqrt(v[i]) * s.v_scale + s.epsilon);
+#else
+        weight[i] -= s.rate * m[i] / (sqrtf(v[i]) * s.v_scale + s.epsilon);
+#endif
+    }
+}

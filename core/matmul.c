@@ -1,0 +1,133 @@
+#include "core/matmul.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/blas.h"
+#include "core/error.h"
+#include "core/kernels.h"
+#include "core/threads.h"
+
+enum {
+    TILE_ROWS = 96,     /* of A and C: with K_CHUNK a block of A of 96 KB, which stays in a core's second-level cache */
+    K_CHUNK = 256,      /* a panel of B of 32 KB, which stays in the first level */
+    WIDE_PANELS = 16,   /* columns of a tile, in panels, when there are rows enough for all threads */
+    NARROW_PANELS = 2,  /* and when there aren't */
+    ENOUGH_TILES = 32,
+};
+
+static MatmulBackend backend = MATMUL_PACKED;
+
+void matmul_use(MatmulBackend wanted)
+{
+    CHECK(wanted == MATMUL_PACKED || blas_name(), "OpenBLAS is not loaded");
+    backend = wanted;
+}
+
+MatmulBackend matmul_backend(void)
+{
+    return backend;
+}
+
+const char *matmul_name(void)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "%s %s", backend == MATMUL_PACKED ? "packed" : "openblas",
+             backend == MATMUL_PACKED ? kernel.name : blas_name());
+    return name;
+}
+
+/* A and B as the tiles see them. Panel p of B starts at b + p * panel_stride, its rows b_row apart. */
+typedef struct Operands {
+    const real *a, *b;
+    size_t a_row, a_k, panel_stride, b_row;
+} Operands;
+
+static void tile(const Matmul *p, const Operands *o, int i0, int i1, int panel0, int panel1, real *a_scratch)
+{
+    const int width = kernel.panel;
+    for (int k0 = 0; k0 < p->k || k0 == 0; k0 += K_CHUNK) {
+        int kc = p->k - k0 < K_CHUNK ? p->k - k0 : K_CHUNK;
+        const real *a = o->a + (size_t)i0 * o->a_row + (size_t)k0 * o->a_k;
+        size_t a_k = o->a_k;
+        if (o->a_row == 1 && a_k > TILE_ROWS) { /* transposed: its rows are pages apart, or fall into one cache set */
+            for (int l = 0; l < kc; l++)
+                memcpy(a_scratch + (size_t)l * TILE_ROWS, a + (size_t)l * a_k, (size_t)(i1 - i0) * sizeof(real));
+            a = a_scratch;
+            a_k = TILE_ROWS;
+        }
+        for (int panel = panel0; panel < panel1; panel++) {
+            int j = panel * width, columns = p->n - j < width ? p->n - j : width;
+            kernel.matmul_block(i1 - i0, columns, kc, a, o->a_row, a_k,
+                                o->b + (size_t)panel * o->panel_stride + (size_t)k0 * o->b_row, o->b_row,
+                                p->c + (size_t)i0 * p->c_stride + j, p->c_stride, k0 == 0 && p->bias ? p->bias + j : NULL,
+                                k0 > 0 || p->add);
+        }
+    }
+}
+
+static void run_tiles(const Matmul *p, const Operands *o)
+{
+    const int n_panels = (p->n + kernel.panel - 1) / kernel.panel, row_tiles = (p->m + TILE_ROWS - 1) / TILE_ROWS;
+    const int panels = row_tiles * ((n_panels + WIDE_PANELS - 1) / WIDE_PANELS) >= ENOUGH_TILES ? WIDE_PANELS : NARROW_PANELS;
+    const int column_tiles = (n_panels + panels - 1) / panels;
+#pragma omp parallel for schedule(dynamic, 1) if (row_tiles * column_tiles > 1)
+    for (int t = 0; t < row_tiles * column_tiles; t++) {
+        int i0 = t % row_tiles * TILE_ROWS, i1 = i0 + TILE_ROWS < p->m ? i0 + TILE_ROWS : p->m;
+        int p0 = t / row_tiles * panels, p1 = p0 + panels < n_panels ? p0 + panels : n_panels;
+        real a_scratch[K_CHUNK * TILE_ROWS];
+        tile(p, o, i0, i1, p0, p1, a_scratch);
+    }
+}
+
+static void pack_panels(int n, int k, const real *b, size_t b_stride, bool transposed, real *packed)
+{
+    const int width = kernel.panel, n_panels = (n + width - 1) / width;
+#pragma omp parallel for schedule(static) if ((long)n * k > 8192)
+    for (int panel = 0; panel < n_panels; panel++) {
+        int j = panel * width;
+        kernel.matmul_pack(k, n - j < width ? n - j : width, width, transposed ? b + (size_t)j * b_stride : b + j, b_stride,
+                           transposed, packed + (size_t)panel * (size_t)width * (size_t)k);
+    }
+}
+
+size_t matmul_packed_size(int n, int k)
+{
+    return (size_t)((n + kernel.panel - 1) / kernel.panel) * (size_t)kernel.panel * (size_t)k;
+}
+
+void matmul_pack_weights(int n, int k, const real *b, size_t b_stride, real *packed)
+{
+    pack_panels(n, k, b, b_stride, true, packed);
+}
+
+void matmul_packed(const Matmul *p)
+{
+    run_tiles(p, &(Operands){.a = p->a, .a_row = p->a_stride, .a_k = 1, .b = p->b,
+                             .panel_stride = (size_t)kernel.panel * (size_t)p->k, .b_row = (size_t)kernel.panel});
+}
+
+void matmul(const Matmul *p, Arena *arena)
+{
+    if (p->m <= 0 || p->n <= 0) return;
+    if (backend == MATMUL_OPENBLAS) {
+        blas_matmul(p, arena);
+        return;
+    }
+    Operands o = {.a = p->a, .a_row = p->a_stride, .a_k = 1, .b = p->b, .panel_stride = (size_t)kernel.panel, .b_row = p->b_stride};
+    if (p->kind == MATMUL_TN) {
+        o.a_row = 1;
+        o.a_k = p->a_stride;
+    }
+    ArenaMark mark = arena_mark(arena);
+    /* B as it lies will do if its rows can be read to the end of the last panel and aren't pages apart. */
+    if (p->kind == MATMUL_NT || p->n % kernel.panel || p->b_stride * sizeof(real) > 4096) {
+        real *packed = arena_alloc(arena, matmul_packed_size(p->n, p->k) * sizeof(real));
+        pack_panels(p->n, p->k, p->b, p->b_stride, p->kind == MATMUL_NT, packed);
+        o.b = packed;
+        o.panel_stride = (size_t)kernel.panel * (size_t)p->k;
+        o.b_row = (size_t)kernel.panel;
+    }
+    run_tiles(p, &o);
+    arena_release(arena, mark);
+}

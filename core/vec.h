@@ -1,0 +1,124 @@
+/* Vectors for the kernels (core/kernel_*.c), as wide as the instruction set that the file is compiled for. Written with the
+ * compiler's vector extension: plain C operators, every lane spelled out, so sums have one fixed order without -ffast-math. */
+#ifndef FERRY_CORE_VEC_H
+#define FERRY_CORE_VEC_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "core/real.h"
+
+#if defined __AVX512F__
+#define VEC_BYTES 64
+#elif defined __AVX__
+#define VEC_BYTES 32
+#else
+#define VEC_BYTES 16
+#endif
+
+#define VEC_INLINE static inline __attribute__((always_inline, unused))
+
+typedef real Vec __attribute__((vector_size(VEC_BYTES)));
+typedef real VecUnaligned __attribute__((vector_size(VEC_BYTES), aligned(sizeof(real)), may_alias));
+#ifdef FERRY_FP64
+typedef int64_t VecInt __attribute__((vector_size(VEC_BYTES)));
+#else
+typedef int32_t VecInt __attribute__((vector_size(VEC_BYTES)));
+#endif
+
+enum { LANES = VEC_BYTES / sizeof(real) };
+
+VEC_INLINE Vec vec_load(const real *p)
+{
+    return *(const VecUnaligned *)p;
+}
+
+VEC_INLINE void vec_store(real *p, Vec x)
+{
+    *(VecUnaligned *)p = x;
+}
+
+/* The first n lanes (0 <= n <= LANES) from memory, `rest` in the others. */
+VEC_INLINE Vec vec_load_part(const real *p, int n, real rest)
+{
+    real lanes[LANES];
+    for (int i = 0; i < LANES; i++) lanes[i] = rest;
+    memcpy(lanes, p, (size_t)n * sizeof(real));
+    return vec_load(lanes);
+}
+
+VEC_INLINE void vec_store_part(real *p, int n, Vec x)
+{
+    memcpy(p, &x, (size_t)n * sizeof(real));
+}
+
+VEC_INLINE Vec vec_set(real x)
+{
+    return x - (Vec){0};
+}
+
+/* Lanes of a where the mask (all ones or all zeros a lane, as comparisons make it) is set, else of b. */
+VEC_INLINE Vec vec_select(VecInt mask, Vec a, Vec b)
+{
+    return (Vec)(((VecInt)a & mask) | ((VecInt)b & ~mask));
+}
+
+VEC_INLINE Vec vec_max(Vec a, Vec b)
+{
+    return vec_select(a > b, a, b);
+}
+
+VEC_INLINE Vec vec_min(Vec a, Vec b)
+{
+    return vec_select(a < b, a, b);
+}
+
+/* Sum of the lanes by halving: one fixed order. */
+VEC_INLINE real vec_sum(Vec x)
+{
+    real lanes[LANES];
+    vec_store(lanes, x);
+    for (int half = LANES / 2; half >= 1; half /= 2)
+        for (int i = 0; i < half; i++) lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
+VEC_INLINE real vec_largest(Vec x)
+{
+    real largest = x[0];
+    for (int i = 1; i < LANES; i++) largest = x[i] > largest ? x[i] : largest;
+    return largest;
+}
+
+/* exp(x): x = n ln 2 + r with |r| <= ln 2 / 2, exp(r) by its Taylor series to the type's precision, 2^n by the exponent bits.
+ * Arguments are clamped to the range in which the result is a normal number. Within 2 units of the last place. */
+VEC_INLINE Vec vec_exp(Vec x)
+{
+#ifdef FERRY_FP64
+    const real low = -708, high = 709, round = 0x1.8p52, ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33;
+    enum { TERMS = 13, EXPONENT_SHIFT = 52 };
+#else
+    const real low = -87, high = 88, round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
+    enum { TERMS = 7, EXPONENT_SHIFT = 23 };
+#endif
+    static const real inverse_factorial[] = {1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
+                                             1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
+    x = vec_min(vec_max(x, vec_set(low)), vec_set(high));
+    Vec shifted = x * (real)1.44269504088896340736 + round; /* n sits in the low bits of the mantissa */
+    Vec n = shifted - round;
+    Vec r = x - n * ln2_high;
+    r = r - n * ln2_low;
+    Vec sum = vec_set(inverse_factorial[TERMS]);
+#pragma GCC unroll 16
+    for (int i = TERMS - 1; i >= 0; i--) sum = sum * r + inverse_factorial[i];
+    VecInt bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits <<= EXPONENT_SHIFT;
+    VecInt sum_bits;
+    memcpy(&sum_bits, &sum, sizeof sum_bits);
+    sum_bits += bits;
+    memcpy(&sum, &sum_bits, sizeof sum);
+    return sum;
+}
+
+#endif
