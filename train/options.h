@@ -20,6 +20,7 @@ typedef enum BestScore { BEST_BLEU, BEST_LOSS } BestScore;
 
 /* One field an option, named section_name: options.model_d_model. Texts are owned: never NULL, "" when not set. */
 typedef struct Options {
+#define SECTION(section, help)
 #define INT(section, name, ...) int64_t section##_##name;
 #define REAL(section, name, ...) double section##_##name;
 #define TEXT(section, name, ...) char *section##_##name;
@@ -37,9 +38,10 @@ void options_copy(Options *to, const Options *from); /* `to` is not initialized 
  * is a usage error that says what would be right; the option then keeps its value. */
 bool options_set(Options *options, const char *sections, const char *key, const char *value, Error *error);
 
-/* True if `key` would name an option of the table. `nearest`, if not NULL, gets the name of the most similar option
- * (section.name, or the name alone if `key` has no dot), or NULL if none is similar; it lives as long as the program. */
-bool options_known(const char *sections, const char *key, const char **nearest);
+/* True if options_set would find an option of that name. */
+bool options_known(const char *sections, const char *key);
+/* The option most similar to an unknown `key`: a name, or section.name if the key has a dot; NULL if none is similar. */
+const char *options_nearest(const char *key);
 
 /* Read a configuration file over what `options` holds. Errors name the file and the line; `options` is then untouched. */
 bool options_read(Options *options, const char *path, Error *error);
@@ -62,8 +64,8 @@ char *options_differences(const Options *before, const Options *now);
 /* Print the table for people, by section. */
 void options_help(FILE *out);
 
-/* The files of a TEXT option, separated by blanks; "\ " is a blank in a name and "\\" a backslash. A NULL-terminated list of
- * `*n` names (n may be NULL); free it with options_free_files. */
+/* The files of a TEXT option, which are separated by blanks; "\ " is a blank in a name. A NULL-terminated list of `*n` names
+ * (n may be NULL); free it with options_free_files. */
 char **options_files(const char *text, int *n);
 void options_free_files(char **files);
 
