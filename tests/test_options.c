@@ -38,9 +38,11 @@ START_TEST(keys)
     ck_assert_int_eq(options.model_norm, NORM_PRE);
     /* A name that two sections have: the command's own section comes first. */
     ck_assert(options_set(&options, "decode", "batch-tokens", "11", &error));
-    ck_assert(options_set(&options, "train data", "batch_tokens", "12", &error));
+    ck_assert(options_set(&options, "train", "batch_tokens", "12", &error));
     ck_assert_int_eq(options.decode_batch_tokens, 11);
     ck_assert_int_eq(options.train_batch_tokens, 12);
+    ck_assert(options_set(&options, "", "batch_tokens", "14", &error));
+    ck_assert_int_eq(options.train_batch_tokens, 14);
     ck_assert(options_set(&options, "decode", "train.batch_tokens", "13", &error));
     ck_assert_int_eq(options.train_batch_tokens, 13);
     ck_assert(options_set(&options, "", "valid_source", " a\\ b  c\\  ", &error));

@@ -182,35 +182,22 @@ static char *plain_key(const char *key)
     return plain;
 }
 
-/* True if the `length` bytes at `word` are one of the blank-separated `words`. */
-static bool among(const char *words, const char *word, size_t length)
-{
-    for (;;) {
-        words += strspn(words, " ");
-        size_t n = strcspn(words, " ");
-        if (!n) return false;
-        if (n == length && !memcmp(words, word, n)) return true;
-        words += n;
-    }
-}
-
-/* The option of that section (NULL for any) and name, or NULL. `sections` come first. */
-static const Option *find_in(const char *sections, const char *section, const char *name)
+/* The option of that section (NULL for any) and name, or NULL. If several sections have it, the one in `home` counts. */
+static const Option *find_in(const char *home, const char *section, const char *name)
 {
     const Option *found = NULL;
     for (int i = 0; i < N_OPTIONS; i++) {
         if (strcmp(table[i].name, name) || (section && strcmp(table[i].section, section))) continue;
-        if (among(sections, table[i].section, strlen(table[i].section))) return &table[i];
-        if (!found) found = &table[i];
+        if (!found || !strcmp(table[i].section, home)) found = &table[i];
     }
     return found;
 }
 
-static const Option *find(const char *sections, const char *key)
+static const Option *find(const char *home, const char *key)
 {
     char *plain = plain_key(key), *dot = strchr(plain, '.');
     if (dot) *dot = '\0';
-    const Option *found = find_in(sections, dot ? plain : NULL, dot ? dot + 1 : plain);
+    const Option *found = find_in(home, dot ? plain : NULL, dot ? dot + 1 : plain);
     mem_free(plain);
     return found;
 }
@@ -250,9 +237,9 @@ const char *options_nearest(const char *key)
     return word;
 }
 
-bool options_known(const char *sections, const char *key)
+bool options_known(const char *home, const char *key)
 {
-    return find(sections, key) != NULL;
+    return find(home, key) != NULL;
 }
 
 static bool unknown(const char *what, const char *name, const char *nearest, Error *error)
@@ -261,9 +248,9 @@ static bool unknown(const char *what, const char *name, const char *nearest, Err
     return error_usage(error, "unknown %s '%s'; 'ferry help options' lists them all", what, name);
 }
 
-bool options_set(Options *options, const char *sections, const char *key, const char *value, Error *error)
+bool options_set(Options *options, const char *home, const char *key, const char *value, Error *error)
 {
-    const Option *option = find(sections, key);
+    const Option *option = find(home, key);
     if (!option) return unknown("option", key, options_nearest(key), error);
     if (set_value(options, option, value)) return true;
     char *values = describe_values(option);
@@ -320,8 +307,8 @@ bool options_from_text(Options *options, const char *name, const char *text, Err
 bool options_check(const Options *options, Error *error)
 {
     if (options->model_d_model % options->model_heads)
-        return error_usage(error, "model.d_model = %" PRId64 " is not a multiple of model.heads = %" PRId64, options->model_d_model,
-                           options->model_heads);
+        return error_usage(error, "model.d_model = %" PRId64 " is not a multiple of model.heads = %" PRId64,
+                           options->model_d_model, options->model_heads);
     return true;
 }
 
@@ -404,6 +391,12 @@ char *options_differences(const Options *before, const Options *now)
 
 void options_help(FILE *out)
 {
+    fputs("Options, each with its default and the values that it may have. batch_tokens of section [train] is set\n"
+          "  in a configuration:       [train]\n"
+          "                            batch_tokens = 4096\n"
+          "  on the command line:      --set train.batch_tokens=4096\n"
+          "  or, in short:             --batch-tokens 4096\n\n",
+          out);
     for (int i = 0; i < N_OPTIONS; i++) {
         const Option *option = &table[i];
         if (starts_section(i)) {

@@ -33,13 +33,13 @@ void options_init(Options *options);
 void options_free(Options *options);
 void options_copy(Options *to, const Options *from); /* `to` is not initialized yet */
 
-/* Set one option from text. `key` is section.name, or a name alone: it is looked up in the blank-separated `sections`
- * first ("" for none), then in all; dashes count as underscores. An unknown key, a value of the wrong kind or out of range
+/* Set one option from text. `key` is section.name, or a name alone; if several sections have the name, the one in section
+ * `home` is meant ("" for the first). Dashes count as underscores. An unknown key, a value of the wrong kind or out of range
  * is a usage error that says what would be right; the option then keeps its value. */
-bool options_set(Options *options, const char *sections, const char *key, const char *value, Error *error);
+bool options_set(Options *options, const char *home, const char *key, const char *value, Error *error);
 
 /* True if options_set would find an option of that name. */
-bool options_known(const char *sections, const char *key);
+bool options_known(const char *home, const char *key);
 /* The option most similar to an unknown `key`: a name, or section.name if the key has a dot; NULL if none is similar. */
 const char *options_nearest(const char *key);
 
