@@ -52,13 +52,14 @@ static void shorten_exponent(char *text)
 
 char *number_write_real(char out[NUMBER_SIZE], double value)
 {
+    char text[NUMBER_SIZE];
     locale_t locale = c_locale(), before = uselocale(locale);
     for (int precision = 1; precision <= 17; precision++) {
-        snprintf(out, NUMBER_SIZE, "%.*g", precision, value);
-        if (strtod(out, NULL) == value) break;
+        snprintf(text, sizeof text, "%.*g", precision, value);
+        if (strtod(text, NULL) == value) break;
     }
     uselocale(before);
     freelocale(locale);
-    shorten_exponent(out);
-    return out;
+    shorten_exponent(text);
+    return strcpy(out, text);
 }
