@@ -248,6 +248,20 @@ START_TEST(numbers_under_a_locale_with_a_comma)
 }
 END_TEST
 
+START_TEST(shipped_configurations)
+{
+    static const char *const paths[] = {"configs/toy.ini", "configs/multi30k.ini", "configs/base.ini", "configs/big.ini"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        Options options;
+        Error error = {0};
+        options_init(&options);
+        ck_assert_msg(options_read(&options, paths[i], &error) && options_check(&options, &error), "%s", error.text);
+        ck_assert_int_gt(options.train_max_steps, 0);
+        options_free(&options);
+    }
+}
+END_TEST
+
 START_TEST(edit_distances)
 {
     ck_assert_uint_eq(edit_distance("", ""), 0);
@@ -272,6 +286,7 @@ Suite *suite_options(void)
     tcase_add_test(tcase, lists_of_files);
     tcase_add_test(tcase, numbers);
     tcase_add_test(tcase, numbers_under_a_locale_with_a_comma);
+    tcase_add_test(tcase, shipped_configurations);
     tcase_add_test(tcase, edit_distances);
     suite_add_tcase(suite, tcase);
     return suite;
