@@ -82,6 +82,7 @@ START_TEST(refused)
     check_refused("ferry|--seed|1",
                   "'--seed' comes before any command; usage: ferry COMMAND [FLAG]...; see 'ferry help'");
     check_refused("ferry|help|--sede|1", "help: unknown flag '--sede'; did you mean '--seed'?");
+    check_refused("ferry|help|--bacth-tokens|1", "help: unknown flag '--bacth-tokens'; did you mean '--batch-tokens'?");
     check_refused("ferry|help|--model.seed|1", "help: unknown flag '--model.seed'; did you mean '--train.seed'?");
     check_refused("ferry|help|--versoin", "help: unknown flag '--versoin'; did you mean '--version'?");
     check_refused("ferry|help|--zzzzzz", "help: unknown flag '--zzzzzz'; 'ferry help help' lists the flags");

@@ -92,10 +92,15 @@ static bool unknown_flag(const CommandLine *line, const char *name, Error *error
         if (takes(line, id)) nearest_offer(&nearest, flags[id].name);
     const char *option = options_nearest(name);
     if (option) nearest_offer(&nearest, option);
-    const char *word = nearest.word ? nearest.word : option;
-    if (word) return error_usage(error, "%s: unknown flag '--%s'; did you mean '--%s'?", line->command->name, name, word);
-    return error_usage(error, "%s: unknown flag '--%s'; 'ferry help %s' lists the flags", line->command->name, name,
-                       line->command->name);
+    const char *word = nearest.word ? nearest.word : option, *command = line->command->name;
+    if (!word)
+        return error_usage(error, "%s: unknown flag '--%s'; 'ferry help %s' lists the flags", command, name, command);
+    char *dashed = mem_string(word);
+    for (char *c = dashed; *c; c++)
+        if (*c == '_') *c = '-';
+    error_usage(error, "%s: unknown flag '--%s'; did you mean '--%s'?", command, name, dashed);
+    mem_free(dashed);
+    return false;
 }
 
 /* --name, --name value, --name=value; `text` is behind the dashes. */
