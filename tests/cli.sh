@@ -92,7 +92,9 @@ check "closed output" closed --version
 check "closed output and errors" closed_both --version
 
 # commented FILE: each key of a configuration stands under a comment
-commented() { awk '/=/ && !/^#/ && last !~ /^#/ { print FILENAME ":" FNR ": " $0; bad = 1 } { last = $0 } END { exit bad }' "$1"; }
+commented() {
+    awk '/=/ && !/^#/ && last !~ /^#/ { print FILENAME ":" FNR ": " $0; bad = 1 } { last = $0 } END { exit bad }' "$1"
+}
 for file in "$(dirname "$0")"/../configs/*.ini; do
     check "each key of $(basename "$file") has a comment" commented "$file"
 done

@@ -32,7 +32,8 @@ check_folder model 'core|autograd|model'
 check_folder data 'core|data'
 check_folder train 'core|autograd|model|data|train'
 
-library=$(find core autograd model data -name '*.[ch]' ! -path 'data/toy/*' ! -path core/error.c ! -path core/memory.c 2>/dev/null)
+library=$(find core autograd model data -name '*.[ch]' ! -path 'data/toy/*' ! -path core/error.c ! -path core/memory.c \
+    2>/dev/null)
 program=$(find train -name '*.[ch]' ! -path train/main.c ! -path train/signals.c)
 # shellcheck disable=SC2086 # our file names are words
 check "the library doesn't print" nowhere '\<(v?printf|puts|putchar|perror|v?fprintf\(std(out|err))\(' $library

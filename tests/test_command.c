@@ -92,7 +92,8 @@ START_TEST(refused)
     check_refused("ferry|help|--seed|--keep", "--seed needs a value; one that starts with -- must be attached by =");
     check_refused("ferry|help|--set", "--set needs a value");
     check_refused("ferry|help|--set|train.seed", "--set 'train.seed': expected section.key=value");
-    check_refused("ferry|help|--set|seed.train=1", "--set: unknown option 'seed.train'; 'ferry help options' lists them all");
+    check_refused("ferry|help|--set|seed.train=1",
+                  "--set: unknown option 'seed.train'; 'ferry help options' lists them all");
     check_refused("ferry|help|--set|train.sead=1", "--set: unknown option 'train.sead'; did you mean 'train.seed'?");
     check_refused("ferry|help|--help=x", "--help takes no value");
     check_refused("ferry|help|a|b", "help: 'b' is one argument too many; usage: ferry help [COMMAND | options]");

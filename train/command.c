@@ -177,7 +177,8 @@ bool command_parse(CommandLine *line, int argc, char **argv, Error *error)
     /* `ferry --help` and `ferry --version` are flags of help. */
     bool bare_flag = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "--version");
     if (argv[1][0] == '-' && !bare_flag)
-        return error_usage(error, "'%s' comes before any command; usage: ferry COMMAND [FLAG]...; see 'ferry help'", argv[1]);
+        return error_usage(error, "'%s' comes before any command; usage: ferry COMMAND [FLAG]...; see 'ferry help'",
+                           argv[1]);
     const Command *command = command_find(bare_flag ? "help" : argv[1], error);
     if (!command) return false;
     *line = (CommandLine){.command = command, .argument = mem_alloc((size_t)argc * sizeof *line->argument)};

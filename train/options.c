@@ -24,10 +24,10 @@ typedef struct Option {
     const char *key; /* section.name */
     OptionKind kind;
     OptionClass class;
-    size_t offset;         /* of the field in Options */
-    const char *standard;  /* the default, as text */
-    const char *words;     /* CHOICE: "post|pre" */
-    int64_t min, max;      /* INT */
+    size_t offset;          /* of the field in Options */
+    const char *standard;   /* the default, as text */
+    const char *words;      /* CHOICE: "post|pre" */
+    int64_t min, max;       /* INT */
     double lowest, highest; /* REAL */
     const char *help;
 } Option;
