@@ -32,7 +32,7 @@ objects = $(ENGINE_SRC:%.c=$(1)/%.o) $(foreach isa,$(ISAS),$(KERNEL_SRC:%.c=$(1)
 all: ferry
 
 help: ## this list
-	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
+	@grep -E '^[a-z0-9-]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
 
 ferry: $(BUILD)/ferry
 	@ln -sf $(BUILD)/ferry ferry
@@ -63,3 +63,38 @@ $(BUILD)/tests/run64: $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(call objects,$(BUILD)/
 	$(CC) $(CFLAGS) -o $@ $^ -lcheck -lsubunit -lrt -lpthread $(LDLIBS)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+# Objects that were made with other flags are made again.
+$(BUILD)/flags: export FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS)
+$(BUILD)/flags: always
+	+@mkdir -p $(@D)
+	+@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
+$(call objects,$(BUILD)) $(call objects,$(BUILD)/fp64) $(BUILD)/train/main.o: $(BUILD)/flags
+$(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
+
+# The goals below call make again, so that nothing is compiled before its packages are there.
+.PHONY: always packages test-packages test sanitize install clean
+packages: ## install the Debian packages that the program needs
+	@CC='$(CC)' ./install-packages.sh build
+test-packages: ## install those that the tests need
+	@CC='$(CC)' ./install-packages.sh test
+
+TESTED = $(BUILD)/ferry $(BUILD)/tests/run32 $(BUILD)/tests/run64
+
+test: test-packages ## run all tests
+	@$(MAKE) --no-print-directory $(TESTED)
+	@BUILD='$(BUILD)' tests/run.sh
+
+# No finding is tolerated: the first one ends the process.
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+sanitize: test-packages ## run them with AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(MAKE) --no-print-directory BUILD='$(BUILD)/sanitize' EXTRA='$(EXTRA) $(SANITIZE)' $(TESTED:$(BUILD)/%=$(BUILD)/sanitize/%)
+	@BUILD='$(BUILD)/sanitize' tests/run.sh
+
+install: all ## install below PREFIX (/usr/local), under DESTDIR
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/ferry/configs'
+	install -m 755 $(BUILD)/ferry '$(DESTDIR)$(PREFIX)/bin/ferry'
+	install -m 644 configs/*.ini '$(DESTDIR)$(PREFIX)/share/ferry/configs'
+
+clean: ## remove what make made (not runs/)
+	rm -rf '$(BUILD)' ferry

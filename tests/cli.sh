@@ -1,0 +1,110 @@
+#!/bin/sh
+# The program's command line from outside: exit codes, where messages go, what they say. $FERRY is the program.
+# shellcheck disable=SC2317 # the functions are called through check
+FERRY=${FERRY:-build/ferry}
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# run CODE ARGUMENT...: ferry ends with this exit code; its output stays in $work/out and $work/err
+run() {
+    code=$1
+    shift
+    "$FERRY" "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    [ "$got" = "$code" ] || { echo "ferry $*: exit code $got, not $code"; return 1; }
+}
+
+# refused MESSAGE ARGUMENT...: exit code 2, nothing on stdout, exactly this message on stderr
+refused() {
+    message=$1
+    shift
+    run 2 "$@" && [ ! -s "$work/out" ] && [ "$(cat "$work/err")" = "ferry: $message" ] && return
+    cat "$work/err"
+    return 1
+}
+
+out_has() { grep -q -e "$1" "$work/out" && [ ! -s "$work/err" ]; }
+err_has() { grep -q -e "$1" "$work/err" && [ ! -s "$work/out" ]; }
+
+# fits FILE COLUMNS
+fits() { [ "$(wc -L <"$1")" -le "$2" ]; }
+
+# full_disk ARGUMENT...: exit code 1 and a message when stdout is on a full disk; closed: when it is closed
+full_disk() {
+    "$FERRY" "$@" >/dev/full 2>"$work/err"
+    [ $? = 1 ] && grep -q '^ferry: cannot write to standard output' "$work/err"
+}
+closed() {
+    "$FERRY" "$@" >&- 2>"$work/err"
+    [ $? = 1 ] && grep -q '^ferry: cannot write to standard output' "$work/err"
+}
+closed_both() {
+    "$FERRY" "$@" >&- 2>&-
+    [ $? = 1 ]
+}
+
+check "without arguments: a hint on stderr, exit code 2" run 2
+check "the hint names help" err_has "'ferry help'"
+check "help" run 0 help
+check "help lists help" out_has '^  help '
+check "--help" run 0 --help
+check "--help lists help" out_has '^  help '
+check "-h" run 0 -h
+check "--version" run 0 --version
+check "--version says" grep -qx 'ferry [0-9]*\.[0-9]*\.[0-9]*' "$work/out"
+check "help of a command" run 0 help help
+check "help of a command has an example" out_has '^  ferry help options$'
+check "COMMAND --help" run 0 help help --help
+check "help options" run 0 help options
+check "help options has train.learning_rate" out_has '^  learning_rate  *0.0007 '
+for section in data model train decode; do
+    check "help options has [$section]" out_has "^\\[$section\\]"
+done
+check "help options fits in 110 columns" fits "$work/out" 110
+
+check "unknown command" refused "unknown command 'hlep'; did you mean 'help'?" hlep
+check "unknown topic" refused "unknown command 'hlep'; did you mean 'help'?" help hlep
+check "unknown flag" refused "help: unknown flag '--tread'; did you mean '--threads'?" help --tread 2
+check "missing value" refused "--threads needs a value" help --threads
+check "too many arguments" refused "help: 'b' is one argument too many; usage: ferry help [COMMAND | options]" help a b
+check "--set without =" refused "--set 'train.seed': expected section.key=value" help --set train.seed
+
+for command in $("$FERRY" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+    check "help $command" run 0 help "$command"
+    check "help $command has an example" out_has "^  .*ferry $command"
+    check "help $command fits in 120 columns" fits "$work/out" 120
+    [ "$command" = help ] && continue
+    cp "$work/out" "$work/help"
+    check "$command --help" run 0 "$command" --help
+    check "$command --help says the same" cmp -s "$work/out" "$work/help"
+done
+
+if [ -e /dev/full ]; then
+    check "a full disk" full_disk help options
+    check "a full disk, little output" full_disk --version
+else
+    skip "a full disk" "no /dev/full here"
+fi
+check "closed output" closed --version
+check "closed output and errors" closed_both --version
+
+# commented FILE: each key of a configuration stands under a comment
+commented() {
+    awk '/=/ && !/^#/ && last !~ /^#/ { print FILENAME ":" FNR ": " $0; bad = 1 } { last = $0 } END { exit bad }' "$1"
+}
+for file in "$(dirname "$0")"/../configs/*.ini; do
+    check "each key of $(basename "$file") has a comment" commented "$file"
+done
+
+# The reader is gone before we write: SIGPIPE, exit code 141, no message.
+mkfifo "$work/fifo"
+sh -c 'exec 3<"$1"' - "$work/fifo" &
+reader=$!
+{ wait "$reader"; "$FERRY" help options 2>"$work/err"; echo $? >"$work/code"; } >"$work/fifo"
+check "a pipe without a reader ends us quietly" test "$(cat "$work/code")" = 141
+check "a pipe without a reader gets no message" test ! -s "$work/err"
+
+finish

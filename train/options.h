@@ -1,0 +1,72 @@
+/* The options: one table (options.def) feeds this struct, the defaults, configuration files, command-line flags, the help
+ * and the copy of the configuration in the run folder. To add an option, add its line to options.def. */
+#ifndef FERRY_TRAIN_OPTIONS_H
+#define FERRY_TRAIN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/error.h"
+
+/* The values of the CHOICE options, in the order of their words. */
+typedef enum Norm { NORM_POST, NORM_PRE } Norm;
+typedef enum Activation { ACTIVATION_RELU, ACTIVATION_GELU } Activation;
+typedef enum Tie { TIE_NONE, TIE_DECODER, TIE_ALL } Tie;
+typedef enum Schedule { SCHEDULE_INVERSE_SQRT, SCHEDULE_CONSTANT } Schedule;
+typedef enum Precision { PRECISION_FP32 } Precision;
+typedef enum BestScore { BEST_BLEU, BEST_LOSS } BestScore;
+
+/* One field an option, named section_name: options.model_d_model. Texts are owned: never NULL, "" when not set. */
+typedef struct Options {
+#define SECTION(section, help)
+#define INT(section, name, ...) int64_t section##_##name;
+#define REAL(section, name, ...) double section##_##name;
+#define TEXT(section, name, ...) char *section##_##name;
+#define CHOICE(section, name, ...) int section##_##name;
+#include "train/options.def"
+} Options;
+
+/* All defaults. Free with options_free. */
+void options_init(Options *options);
+void options_free(Options *options);
+void options_copy(Options *to, const Options *from); /* `to` is not initialized yet */
+
+/* Set one option from text. `key` is section.name, or a name alone; if several sections have the name, the one in section
+ * `home` is meant ("" for the first). Dashes count as underscores. An unknown key, a value of the wrong kind or out of range
+ * is a usage error that says what would be right; the option then keeps its value. */
+bool options_set(Options *options, const char *home, const char *key, const char *value, Error *error);
+
+/* True if options_set would find an option of that name. */
+bool options_known(const char *home, const char *key);
+/* The option most similar to an unknown `key`: a name, or section.name if the key has a dot; NULL if none is similar. */
+const char *options_nearest(const char *key);
+
+/* Read a configuration file over what `options` holds. Errors name the file and the line; `options` is then untouched. */
+bool options_read(Options *options, const char *path, Error *error);
+
+/* Check what no single option shows (heads divide d_model). To be called when all sources have been read. */
+bool options_check(const Options *options, Error *error);
+
+/* Write all values as a configuration file, each under its help as a comment; options_read gives the same values again. */
+bool options_write(const Options *options, const char *path, Error *error);
+
+/* The options that shape the result (class SHAPES) as the text of a configuration, for a checkpoint; free with mem_free. */
+char *options_to_text(const Options *options);
+/* Read such a text over `options`; `name` stands for the file in errors. */
+bool options_from_text(Options *options, const char *name, const char *text, Error *error);
+
+/* What differs between two sets of options in class SHAPES: a line "  section.key: BEFORE, now NOW\n" each, or NULL if
+ * nothing does. Free with mem_free. */
+char *options_differences(const Options *before, const Options *now);
+
+/* Print the table for people, by section. */
+void options_help(FILE *out);
+
+/* The files of a TEXT option, which are separated by blanks; "\ " is a blank in a name. A NULL-terminated list of `*n` names
+ * (n may be NULL); free it with options_free_files. */
+char **options_files(const char *text, int *n);
+void options_free_files(char **files);
+
+#endif
