@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the two are equal byte for byte, whitespace at their ends aside. */
+/* Whether the two are equal byte for byte, trailing whitespace aside. */
 bool exact_match(const char *hypothesis, size_t hypothesis_bytes, const char *reference, size_t reference_bytes);
 
 #endif
