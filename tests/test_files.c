@@ -152,20 +152,22 @@ END_TEST
 START_TEST(leftovers_of_killed_processes)
 {
     Error error = {0};
-    char leftover[192], other[192], ours[192];
+    char leftover[192], other[192], ours[192], also_ours[192];
     snprintf(leftover, sizeof leftover, "%s.tmp-%ld", path, (long)getpid());
     snprintf(other, sizeof other, "%s.tmp-12", path);
     snprintf(ours, sizeof ours, "%s.tmp-x", path);
+    snprintf(also_ours, sizeof also_ours, "%s.tmp-", path);
     ck_assert(file_write_all(leftover, "half", 4, &error));
     ck_assert(file_write_all(path, "new", 3, &error));
     assert_reads(path, "new");
     ck_assert_int_eq(count_entries(""), 1);
     ck_assert(file_write_all(leftover, "half", 4, &error) && file_write_all(other, "half", 4, &error));
-    ck_assert(file_write_all(ours, "a user's", 8, &error));
+    ck_assert(file_write_all(ours, "a user's", 8, &error) && file_write_all(also_ours, "a user's", 8, &error));
     ck_assert(folder_remove_temporaries(folder, &error));
-    ck_assert_int_eq(count_entries(""), 2);
+    ck_assert_int_eq(count_entries(""), 3);
     assert_reads(ours, "a user's");
-    ck_assert(file_remove(ours, &error) && file_remove(ours, &error));
+    assert_reads(also_ours, "a user's");
+    ck_assert(file_remove(also_ours, &error) && file_remove(ours, &error) && file_remove(ours, &error));
 }
 END_TEST
 

@@ -125,11 +125,12 @@ START_TEST(ngrams_one_by_one)
             uint64_t wanted = 0;
             bool used[24] = {false};
             for (size_t i = 0; i + n <= length[0]; i++) {
-                size_t j = 0;
-                while (j + n <= length[1] && (used[j] || memcmp(&sequence[0][i], &sequence[1][j], n * sizeof(uint32_t)))) j++;
-                if (j + n > length[1]) continue;
-                used[j] = true;
-                wanted++;
+                for (size_t j = 0; j + n <= length[1]; j++) {
+                    if (used[j] || memcmp(&sequence[0][i], &sequence[1][j], n * sizeof(uint32_t))) continue;
+                    used[j] = true;
+                    wanted++;
+                    break;
+                }
             }
             ck_assert_uint_eq(match[n - 1], wanted);
         }

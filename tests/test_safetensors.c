@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "core/error.h"
 #include "core/memory.h"
@@ -35,7 +36,7 @@ static const int64_t wide[2] = {INT64_C(1) << 40, -1};
 static const SafeTensor example[] = {
     {.name = "moment", .type = SAFE_F64, .n_dims = 1, .shape = {2}, .data = moment, .group = "optimizer"},
     {.name = "wide", .type = SAFE_I64, .n_dims = 2, .shape = {1, 2}, .data = wide, .group = "optimizer"},
-    {.name = "a \"quoted\" name: 'é'", .type = SAFE_F32, .n_dims = 2, .shape = {2, 3}, .data = weight, .group = "parameters"},
+    {.name = "\"quoted\" 'é'", .type = SAFE_F32, .n_dims = 2, .shape = {2, 3}, .data = weight, .group = "parameters"},
     {.name = "nothing", .type = SAFE_F32, .n_dims = 2, .shape = {0, 3}, .data = NULL, .group = "parameters"},
     {.name = "bias", .type = SAFE_F32, .n_dims = 1, .shape = {3}, .data = bias, .group = "parameters"},
     {.name = "count", .type = SAFE_I32, .n_dims = 0, .data = &count},
@@ -306,14 +307,66 @@ START_TEST(data_must_be_aligned)
 }
 END_TEST
 
+#define SIGNED(groups) "{\"__metadata__\":{\"crc32.header\":\"00000000\"" groups "}," A("[2]", "0", "8") "}"
+
+/* Headers whose own checksum is right (put in here, by zlib alone) before 8 bytes of zeros, whose CRC-32 is 6522df69. */
+static const struct {
+    const char *header, *wrong;
+} signed_headers[] = {
+    {SIGNED(",\"crc32.all\":\"6522df69 0 8\""), NULL},
+    {SIGNED(",\"crc32.x\":\"2144df1c 0 4\",\"crc32.y\":\"2144df1c 4 8\""), NULL},
+    {SIGNED(",\"crc32.x\":\"00000000 0 0\",\"crc32.y\":\"6522df69 0 8\""), NULL},
+    {SIGNED(""), "cover only 0 bytes"},
+    {SIGNED(",\"crc32.x\":\"2144df1c 0 4\""), "cover only 4 bytes"},
+    {SIGNED(",\"crc32.x\":\"2144df1c 4 8\""), "does not match"},
+    {SIGNED(",\"crc32.y\":\"2144df1c 4 8\",\"crc32.x\":\"2144df1c 0 4\""), "does not match"},
+    {SIGNED(",\"crc32.x\":\"2144df1c 0 4\",\"crc32.y\":\"2144df1c 0 4\""), "does not match"},
+    {SIGNED(",\"crc32.x\":\"6522df69 0 8\",\"crc32.y\":\"2144df1c 0 4\""), "y is malformed"},
+    {SIGNED(",\"crc32.all\":\"6522df69 0 1000000000\""), "all is malformed"},
+    {SIGNED(",\"crc32.all\":\"6522df69 0 -1\""), "all is malformed"},
+    {SIGNED(",\"crc32.all\":\"6522DF69 0 8\""), "does not match"},
+    {SIGNED(",\"crc32.all\":\"6522df69 0  8\""), "does not match"},
+    {SIGNED(",\"crc32.all\":\"\""), "does not match"},
+};
+
+START_TEST(checksums_cover_everything)
+{
+    const size_t i = (size_t)_i;
+    Error error = {0};
+    char bytes[512], digits[9];
+    uint64_t length = (strlen(signed_headers[i].header) + 7) / 8 * 8;
+    memcpy(bytes, &length, 8);
+    snprintf(bytes + 8, sizeof bytes - 8, "%-*s", (int)length, signed_headers[i].header);
+    snprintf(digits, sizeof digits, "%08lx", crc32(0, (const Bytef *)bytes, (uInt)length + 8));
+    memcpy(strstr(bytes + 8, "00000000"), digits, 8);
+    write_raw(bytes + 8, length, length, 8);
+    Safetensors *file = safetensors_open(path, &error);
+    if (signed_headers[i].wrong) {
+        ck_assert_msg(file == NULL, "%s is taken", signed_headers[i].header);
+        ck_assert_msg(strstr(error.text, signed_headers[i].wrong) != NULL, "%s: %s", signed_headers[i].header, error.text);
+    } else {
+        ck_assert_msg(file != NULL, "%s: %s", signed_headers[i].header, error.text);
+        ck_assert(file->has_checksums);
+    }
+    safetensors_close(file);
+}
+END_TEST
+
 START_TEST(lengths_out_of_range)
 {
-    static const uint64_t lengths[] = {3, 100000001, UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63};
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        write_raw("{}", 2, lengths[i], 0);
-        assert_refused("length %zu", i);
-    }
+    static const struct {
+        uint64_t length;
+        const char *wrong;
+    } lengths[] = {
+        {3, "ends within the header"},  {100000000, "ends within the header"}, {100000001, "out of range"},
+        {UINT64_MAX, "out of range"}, {UINT64_MAX - 7, "out of range"},    {UINT64_C(1) << 63, "out of range"},
+    };
     Error error = {0};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        write_raw("{}", 2, lengths[i].length, 0);
+        ck_assert_ptr_null(safetensors_open(path, &error));
+        ck_assert_msg(strstr(error.text, lengths[i].wrong) != NULL, "%s", error.text);
+    }
     ck_assert_ptr_null(safetensors_open(folder, &error));
     ck_assert_ptr_nonnull(strstr(error.text, "no regular file"));
     ck_assert_ptr_null(safetensors_open("/nowhere/x.safetensors", &error));
@@ -326,8 +379,8 @@ START_TEST(more_than_four_gib)
 {
     Error error = {0};
     char header[257];
-    snprintf(header, sizeof header, "%-256s", "{\"a\":{\"dtype\":\"F32\",\"shape\":[1342177280],\"data_offsets\":[0,5368709120]},"
-             "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[5368709120,5368709128]}}");
+    snprintf(header, sizeof header, "%-256s",
+             "{" A("[1342177280]", "0", "5368709120") "," B("5368709120", "5368709128") "}");
     write_raw(header, 256, 256, 0);
     int descriptor = open(path, O_WRONLY);
     float last[2] = {1, 2};
@@ -354,6 +407,7 @@ Suite *suite_safetensors(void)
     tcase_add_test(tcase, any_changed_bit_is_refused);
     tcase_add_test(tcase, any_call_may_fail_while_saving);
     tcase_add_loop_test(tcase, unsound_headers, 0, (int)(sizeof headers / sizeof *headers));
+    tcase_add_loop_test(tcase, checksums_cover_everything, 0, (int)(sizeof signed_headers / sizeof *signed_headers));
     tcase_add_test(tcase, data_must_be_aligned);
     tcase_add_test(tcase, lengths_out_of_range);
     tcase_add_test(tcase, more_than_four_gib);

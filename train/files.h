@@ -13,7 +13,7 @@ typedef struct AtomicFile AtomicFile;
 
 /* Begin to write the file `path`; its folder must exist. NULL on error. */
 AtomicFile *file_create(const char *path, Error *error);
-/* Append `bytes` bytes; goes to the system at once, so give it pieces of some size. After an error only file_abandon is left. */
+/* Append `bytes` bytes. Nothing is buffered here: give it pieces of some size. After an error only file_abandon is left. */
 bool file_write(AtomicFile *file, const void *data, size_t bytes, Error *error);
 /* Make the file appear under its name, safely on the disk, and free `file`, also on error. If only the last step fails (the
  * fsync of the folder), the error says that the new file is there but may not outlast a power cut. */
@@ -47,7 +47,7 @@ char *path_folder(const char *path);
 /* The part after the last slash: a pointer into `path`. */
 const char *path_name(const char *path);
 
-/* Make `path` a link to `target` (as text, relative to the link's folder), in one step if there is a link or file already. */
+/* Make `path` a link to `target` (a text, relative to the link's folder); what is there already is replaced in one step. */
 bool symlink_replace(const char *path, const char *target, Error *error);
 /* What the link points to, as text; free with mem_free. NULL if `path` is no link or can't be read. */
 char *symlink_target(const char *path);

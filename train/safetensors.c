@@ -29,7 +29,7 @@ enum {
 static const char metadata_key[] = "__metadata__";
 static const char crc_prefix[] = "crc32.";
 static const char crc_header_key[] = "crc32.header";
-/* What comes before the digits in the header. Only the key itself looks like this: in any other text the quotes are escaped. */
+/* What comes before the digits in the header. Only the key itself looks like this: elsewhere its quotes would be escaped. */
 static const char crc_header_mark[] = "\"crc32.header\":\"";
 
 static const struct {
@@ -139,9 +139,10 @@ static void check_arguments(const SafeTensor *tensor, int n_tensors, const SafeE
         CHECK(strncmp(metadata[i].key, crc_prefix, strlen(crc_prefix)), "%s is for the checksums", metadata[i].key);
     size_t offset = 0;
     for (int i = 0; i < n_tensors; i++) {
-        CHECK(strcmp(tensor[i].name, metadata_key), "no tensor can be called %s", metadata_key);
-        CHECK(tensor[i].n_dims >= 0 && tensor[i].n_dims <= SAFE_MAX_DIMS, "%s has %d dimensions", tensor[i].name, tensor[i].n_dims);
-        CHECK(offset % types[tensor[i].type].size == 0, "%s would not be aligned: put it before narrower types", tensor[i].name);
+        const char *name = tensor[i].name;
+        CHECK(strcmp(name, metadata_key), "no tensor can be called %s", name);
+        CHECK(tensor[i].n_dims >= 0 && tensor[i].n_dims <= SAFE_MAX_DIMS, "%s has %d dimensions", name, tensor[i].n_dims);
+        CHECK(offset % types[tensor[i].type].size == 0, "%s would not be aligned: put it before narrower types", name);
         offset += tensor_bytes(&tensor[i]);
     }
     mem_free(names);
@@ -162,7 +163,7 @@ static void add_group_checksums(cJSON *metadata, const SafeTensor *tensor, int n
         uLong crc = 0;
         for (next = i; next < n_tensors && !strcmp(group_of(&tensor[next]), group_of(&tensor[i])); next++) {
             size_t bytes = tensor_bytes(&tensor[next]);
-            if (bytes) crc = crc32_z(crc, tensor[next].data, bytes); /* without data, crc32_z(crc, NULL, 0) would start anew */
+            if (bytes) crc = crc32_z(crc, tensor[next].data, bytes); /* of NULL it would be the CRC of nothing */
             end += bytes;
         }
         char *key = mem_format("%s%s", crc_prefix, group_of(&tensor[i])), *value = group_value(crc, first, end);
@@ -259,7 +260,7 @@ static bool parse_header(struct SafeInside *in, Error *error)
     memcpy(&length, in->map, LENGTH_BYTES);
     if (length > HEADER_MAX) return error_set(error, "the header's length is out of range: %" PRIu64 " bytes", length);
     if (length > in->map_bytes - LENGTH_BYTES)
-        return error_set(error, "the file ends within the header: %zu bytes of %" PRIu64, in->map_bytes - LENGTH_BYTES, length);
+        return error_set(error, "the file ends within the header, which should be %" PRIu64 " bytes long", length);
     const char *header = in->map + LENGTH_BYTES, *rest;
     in->header_bytes = LENGTH_BYTES + length;
     if (!length || *header != '{') return error_set(error, "the header does not begin with {");
@@ -488,10 +489,12 @@ const void *safetensors_get(const Safetensors *file, const char *name, SafeType 
         error_set(error, "%s: there is no tensor %s", file->inside->path, name);
         return NULL;
     }
-    if (tensor->type == type && tensor->n_dims == n_dims && (!n_dims || !memcmp(tensor->shape, shape, (size_t)n_dims * sizeof *shape)))
-        return tensor->data;
+    bool fits = tensor->type == type && tensor->n_dims == n_dims;
+    for (int i = 0; fits && i < n_dims; i++) fits = tensor->shape[i] == shape[i];
+    if (fits) return tensor->data;
     char *there = describe(tensor->type, tensor->n_dims, tensor->shape), *wanted = describe(type, n_dims, shape);
-    error_set(error, "%s: tensor %s is %s, but %s is wanted: the file is of another model", file->inside->path, name, there, wanted);
+    error_set(error, "%s: tensor %s is %s, but %s is wanted; the file is of another model", file->inside->path, name, there,
+              wanted);
     mem_free(there);
     mem_free(wanted);
     return NULL;

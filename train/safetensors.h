@@ -41,7 +41,7 @@ typedef struct Safetensors {
     int n_tensors, n_metadata;
     SafeTensor *tensor;  /* [n_tensors] in the order of their data */
     SafeEntry *metadata; /* [n_metadata] in the order of the header, checksums included */
-    bool has_checksums;  /* they cover the whole file, and they were right */
+    bool has_checksums;  /* they cover the whole file, and they were right; demand it of a file that must be ours */
     struct SafeInside *inside;
 } Safetensors;
 
