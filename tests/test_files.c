@@ -1,0 +1,326 @@
+/* train/files: nothing is lost whichever system call fails. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "tests/suites.h"
+#include "train/files.h"
+
+static char folder[64], path[128];
+
+static void setup(void)
+{
+    strcpy(folder, "/tmp/ferry-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.bin", folder);
+}
+
+/* Also checks that the test left nothing but what it names: rmdir fails on anything else. */
+static void teardown(void)
+{
+    files_fail_call(0, 0);
+    unlink(path);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static void assert_reads(const char *name, const char *text)
+{
+    Error error = {0};
+    size_t bytes;
+    char *data = file_read_all(name, &bytes, &error);
+    ck_assert_msg(data != NULL, "%s", error.text);
+    ck_assert_uint_eq(bytes, strlen(text));
+    ck_assert_str_eq(data, text);
+    mem_free(data);
+}
+
+static int count_entries(const char *suffix)
+{
+    Error error = {0};
+    char **names;
+    int n;
+    ck_assert(folder_list(folder, "", suffix, &names, &n, &error));
+    for (int i = 0; i < n; i++) mem_free(names[i]);
+    mem_free(names);
+    return n;
+}
+
+START_TEST(bytes_come_back)
+{
+    Error error = {0};
+    size_t n = 100000, bytes = 0;
+    char *data = mem_alloc(n);
+    for (size_t i = 0; i < n; i++) data[i] = (char)(i * i >> 3);
+    AtomicFile *file = file_create(path, &error);
+    ck_assert_str_eq(file_path(file), path);
+    ck_assert(file_write(file, data, 70001, &error) && file_write(file, data, 0, &error));
+    ck_assert(!file_exists(path));
+    ck_assert(file_write(file, data + 70001, n - 70001, &error) && file_commit(file, &error));
+    char *back = file_read_all(path, &bytes, &error);
+    ck_assert_uint_eq(bytes, n);
+    ck_assert_mem_eq(back, data, n);
+    ck_assert_int_eq(back[n], 0);
+    mem_free(back);
+    mem_free(data);
+    ck_assert_int_eq(count_entries(""), 1);
+}
+END_TEST
+
+START_TEST(abandoned_leaves_the_old_file)
+{
+    Error error = {0};
+    ck_assert(file_write_all(path, "old", 3, &error));
+    AtomicFile *file = file_create(path, &error);
+    ck_assert(file_write(file, "new", 3, &error));
+    ck_assert_int_eq(count_entries(""), 2);
+    file_abandon(file);
+    file_abandon(NULL);
+    assert_reads(path, "old");
+    ck_assert_int_eq(count_entries(""), 1);
+}
+END_TEST
+
+/* unlink, open, write, fsync, close, open the folder, rename, fsync the folder: one after the other fails. */
+START_TEST(any_call_may_fail_while_writing)
+{
+    Error error = {0};
+    ck_assert(file_write_all(path, "old", 3, &error));
+    files_fail_call(0, 0);
+    ck_assert(file_write_all(path, "old", 3, &error));
+    int n_calls = files_fail_call(0, 0);
+    ck_assert_int_eq(n_calls, 8);
+    for (int nth = 1; nth <= n_calls; nth++) {
+        files_fail_call(nth, ENOSPC);
+        error = (Error){0};
+        ck_assert_msg(!file_write_all(path, "new", 3, &error), "call %d", nth);
+        files_fail_call(0, 0);
+        ck_assert_int_eq(error.code, ERROR_FAILED);
+        ck_assert_ptr_nonnull(strstr(error.text, folder));
+        ck_assert_ptr_nonnull(strstr(error.text, strerror(ENOSPC)));
+        ck_assert_ptr_nonnull(strstr(error.text, "free some space"));
+        /* only after the rename is the new file there, and the message says so */
+        ck_assert_ptr_nonnull(strstr(error.text, nth < n_calls ? "untouched" : "new file is there"));
+        assert_reads(path, nth < n_calls ? "old" : "new");
+        ck_assert_int_eq(count_entries(""), 1);
+    }
+    ck_assert(file_write_all(path, "newer", 5, &error));
+    assert_reads(path, "newer");
+}
+END_TEST
+
+START_TEST(interrupted_calls_are_made_again)
+{
+    Error error = {0};
+    static const int write_and_syncs[] = {3, 4, 8};
+    for (int i = 0; i < 3; i++) {
+        files_fail_call(write_and_syncs[i], EINTR);
+        ck_assert_msg(file_write_all(path, "new", 3, &error), "%s", error.text);
+    }
+    files_fail_call(8, EINVAL); /* a file system without fsync of folders */
+    ck_assert(file_write_all(path, "new", 3, &error));
+    files_fail_call(3, EINTR);
+    assert_reads(path, "new");
+}
+END_TEST
+
+START_TEST(a_full_disk)
+{
+    Error error = {0};
+    struct rlimit old, low;
+    char data[5000] = {0};
+    ck_assert(file_write_all(path, "old", 3, &error));
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &old);
+    low = (struct rlimit){.rlim_cur = 3000, .rlim_max = old.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &low), 0);
+    bool ok = file_write_all(path, data, sizeof data, &error); /* the first write takes 3,000 bytes, the next fails */
+    setrlimit(RLIMIT_FSIZE, &old);
+    ck_assert(!ok);
+    ck_assert_ptr_nonnull(strstr(error.text, "ulimit -f"));
+    assert_reads(path, "old");
+    ck_assert_int_eq(count_entries(""), 1);
+}
+END_TEST
+
+START_TEST(leftovers_of_killed_processes)
+{
+    Error error = {0};
+    char leftover[192], other[192], ours[192], also_ours[192];
+    snprintf(leftover, sizeof leftover, "%s.tmp-%ld", path, (long)getpid());
+    snprintf(other, sizeof other, "%s.tmp-12", path);
+    snprintf(ours, sizeof ours, "%s.tmp-x", path);
+    snprintf(also_ours, sizeof also_ours, "%s.tmp-", path);
+    ck_assert(file_write_all(leftover, "half", 4, &error));
+    ck_assert(file_write_all(path, "new", 3, &error));
+    assert_reads(path, "new");
+    ck_assert_int_eq(count_entries(""), 1);
+    ck_assert(file_write_all(leftover, "half", 4, &error) && file_write_all(other, "half", 4, &error));
+    ck_assert(file_write_all(ours, "a user's", 8, &error) && file_write_all(also_ours, "a user's", 8, &error));
+    ck_assert(folder_remove_temporaries(folder, &error));
+    ck_assert_int_eq(count_entries(""), 3);
+    assert_reads(ours, "a user's");
+    assert_reads(also_ours, "a user's");
+    ck_assert(file_remove(also_ours, &error) && file_remove(ours, &error) && file_remove(ours, &error));
+}
+END_TEST
+
+START_TEST(reading_fails_with_a_name)
+{
+    Error error = {0};
+    ck_assert_ptr_null(file_read_all(path, NULL, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, "a.bin: opening the file failed"));
+    ck_assert_ptr_null(file_read_all(folder, NULL, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, strerror(EISDIR)));
+    ck_assert(!file_write_all("/nowhere/at/all", "x", 1, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, "/nowhere/at/all"));
+    ck_assert(file_write_all(path, "text", 4, &error));
+    for (int nth = 1; nth <= 4; nth++) {
+        files_fail_call(nth, EIO);
+        ck_assert_ptr_null(file_read_all(path, NULL, &error));
+        ck_assert_ptr_nonnull(strstr(error.text, "the disk reports a fault"));
+    }
+    files_fail_call(0, 0);
+    char *proc = file_read_all("/proc/self/status", NULL, &error); /* its size is 0 by stat */
+    ck_assert_ptr_nonnull(strstr(proc, "VmRSS"));
+    mem_free(proc);
+}
+END_TEST
+
+START_TEST(folders)
+{
+    Error error = {0};
+    char *deep = mem_format("%s/b//c/d/", folder);
+    ck_assert_msg(folder_make(deep, &error), "%s", error.text);
+    ck_assert(folder_make(deep, &error) && folder_make(".", &error) && folder_make("/", &error));
+    ck_assert_int_eq(rmdir(deep), 0);
+    files_fail_call(1, EACCES);
+    ck_assert(!folder_make(deep, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, "b//c/d: making the folder failed"));
+    for (int nth = 2; nth <= 3; nth++) {
+        files_fail_call(nth, EIO);
+        ck_assert(!folder_make(deep, &error));
+        ck_assert_int_eq(rmdir(deep), 0);
+    }
+    files_fail_call(0, 0);
+    mem_free(deep);
+    static const char *const in_order[] = {"b/c", "b"};
+    for (int i = 0; i < 2; i++) {
+        char *whole = path_join(folder, in_order[i]);
+        ck_assert_int_eq(rmdir(whole), 0);
+        mem_free(whole);
+    }
+    ck_assert(file_write_all(path, "x", 1, &error));
+    char *below = path_join(path, "c");
+    ck_assert(!folder_make(path, &error));
+    ck_assert(!folder_make(below, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, "a.bin: making the folder failed"));
+    mem_free(below);
+}
+END_TEST
+
+START_TEST(listing)
+{
+    Error error = {0};
+    static const char *const made[] = {"step-0020.x", "step-0003.x", "step.x", "step-0004.y", "best", "step-0100.x"};
+    static const char *const wanted[] = {"step-0003.x", "step-0020.x", "step-0100.x"};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        char *whole = path_join(folder, made[i]);
+        ck_assert(file_write_all(whole, "", 0, &error));
+        assert_reads(whole, "");
+        mem_free(whole);
+    }
+    char **names;
+    int n;
+    ck_assert(folder_list(folder, "step-", ".x", &names, &n, &error));
+    ck_assert_int_eq(n, 3);
+    for (int i = 0; i < n; i++) {
+        ck_assert_str_eq(names[i], wanted[i]);
+        mem_free(names[i]);
+    }
+    mem_free(names);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        char *whole = path_join(folder, made[i]);
+        ck_assert(file_remove(whole, &error));
+        mem_free(whole);
+    }
+    ck_assert(!folder_list(path, "", "", &names, &n, &error));
+}
+END_TEST
+
+START_TEST(paths)
+{
+    static const struct {
+        const char *folder, *name, *joined, *joined_folder, *joined_name;
+    } cases[] = {
+        {"runs/toy", "last", "runs/toy/last", "runs/toy", "last"},
+        {"runs/", "toy", "runs/toy", "runs", "toy"},
+        {"runs", "/tmp", "/tmp", "/", "tmp"},
+        {"", "toy", "toy", ".", "toy"},
+        {"/", "a", "/a", "/", "a"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *joined = path_join(cases[i].folder, cases[i].name), *above = path_folder(joined);
+        ck_assert_str_eq(joined, cases[i].joined);
+        ck_assert_str_eq(above, cases[i].joined_folder);
+        ck_assert_str_eq(path_name(joined), cases[i].joined_name);
+        mem_free(joined);
+        mem_free(above);
+    }
+}
+END_TEST
+
+static void assert_link(const char *target)
+{
+    char *text = symlink_target(path);
+    ck_assert_str_eq(text, target);
+    mem_free(text);
+}
+
+START_TEST(links_change_in_one_step)
+{
+    Error error = {0};
+    ck_assert_ptr_null(symlink_target(path));
+    ck_assert(symlink_replace(path, "first", &error));
+    files_fail_call(0, 0);
+    ck_assert(symlink_replace(path, "second", &error));
+    assert_link("second");
+    int n_calls = files_fail_call(0, 0);
+    for (int nth = 1; nth <= n_calls; nth++) {
+        files_fail_call(nth, EROFS);
+        ck_assert(!symlink_replace(path, "third", &error));
+        ck_assert_ptr_nonnull(strstr(error.text, strerror(EROFS)));
+        assert_link(nth < n_calls ? "second" : "third");
+        ck_assert_int_eq(count_entries(""), 1);
+    }
+    ck_assert(!file_exists(path)); /* it points nowhere */
+    files_fail_call(0, 0);
+    ck_assert(symlink_replace(path, ".", &error) && file_exists(path));
+}
+END_TEST
+
+Suite *suite_files(void)
+{
+    Suite *suite = suite_create("files");
+    TCase *tcase = tcase_create("files");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, bytes_come_back);
+    tcase_add_test(tcase, abandoned_leaves_the_old_file);
+    tcase_add_test(tcase, any_call_may_fail_while_writing);
+    tcase_add_test(tcase, interrupted_calls_are_made_again);
+    tcase_add_test(tcase, a_full_disk);
+    tcase_add_test(tcase, leftovers_of_killed_processes);
+    tcase_add_test(tcase, reading_fails_with_a_name);
+    tcase_add_test(tcase, folders);
+    tcase_add_test(tcase, listing);
+    tcase_add_test(tcase, paths);
+    tcase_add_test(tcase, links_change_in_one_step);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
