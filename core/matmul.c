@@ -11,9 +11,10 @@
 enum {
     TILE_ROWS = 96,     /* of A and C: with K_CHUNK a block of A of 96 KB, which stays in a core's second-level cache */
     K_CHUNK = 256,      /* a panel of B of 32 KB, which stays in the first level */
-    WIDE_PANELS = 16,   /* columns of a tile, in panels, when there are rows enough for all threads */
-    NARROW_PANELS = 2,  /* and when there aren't */
-    ENOUGH_TILES = 32,
+    WIDE_PANELS = 16,   /* columns of a tile, in panels, where that still leaves ENOUGH_TILES tiles */
+    NARROW_PANELS = 2,  /* and at the least */
+    ENOUGH_TILES = 24,
+    FAR_APART = 1024,   /* elements between the rows of a transposed A from which on a tile of it is copied first */
 };
 
 static MatmulBackend backend = MATMUL_PACKED;
@@ -50,7 +51,7 @@ static void tile(const Matmul *p, const Operands *o, int i0, int i1, int panel0,
         int kc = p->k - k0 < K_CHUNK ? p->k - k0 : K_CHUNK;
         const real *a = o->a + (size_t)i0 * o->a_row + (size_t)k0 * o->a_k;
         size_t a_k = o->a_k;
-        if (o->a_row == 1 && a_k > TILE_ROWS) { /* transposed: its rows are pages apart, or fall into one cache set */
+        if (o->a_row == 1 && a_k >= FAR_APART) { /* transposed: its rows are pages apart, or fall into one cache set */
             for (int l = 0; l < kc; l++)
                 memcpy(a_scratch + (size_t)l * TILE_ROWS, a + (size_t)l * a_k, (size_t)(i1 - i0) * sizeof(real));
             a = a_scratch;
@@ -69,7 +70,8 @@ static void tile(const Matmul *p, const Operands *o, int i0, int i1, int panel0,
 static void run_tiles(const Matmul *p, const Operands *o)
 {
     const int n_panels = (p->n + kernel.panel - 1) / kernel.panel, row_tiles = (p->m + TILE_ROWS - 1) / TILE_ROWS;
-    const int panels = row_tiles * ((n_panels + WIDE_PANELS - 1) / WIDE_PANELS) >= ENOUGH_TILES ? WIDE_PANELS : NARROW_PANELS;
+    int panels = (int)((long)row_tiles * n_panels / ENOUGH_TILES);
+    panels = panels > WIDE_PANELS ? WIDE_PANELS : panels < NARROW_PANELS ? NARROW_PANELS : panels;
     const int column_tiles = (n_panels + panels - 1) / panels;
 #pragma omp parallel for schedule(dynamic, 1) if (row_tiles * column_tiles > 1)
     for (int t = 0; t < row_tiles * column_tiles; t++) {
