@@ -300,6 +300,21 @@ START_TEST(weights_sum_to_1_and_scores_keep_unit_variance)
 }
 END_TEST
 
+/* What isn't a number is never hidden: a query, key or value that is NaN is seen in the output. */
+START_TEST(nan_is_seen)
+{
+    naive_use_set(_i);
+    for (int input = 0; input < 3; input++)
+        for (int n = 1; n <= 70; n += 23) {
+            Case t = case_make(n, n, 8, n, NULL, 1);
+            view(&t, input)->value[(size_t)(n - 1) * t.head.q.stride] = (real)NAN;
+            kernel.attention_forward(&t.head);
+            ck_assert_msg(isnan(t.head.out.value[(size_t)(n - 1) * t.head.q.stride]), "%s: NaN in input %d hidden", kernel.name, input);
+            case_free(&t);
+        }
+}
+END_TEST
+
 Suite *suite_attention(void)
 {
     Suite *suite = suite_create("attention");
@@ -312,6 +327,7 @@ Suite *suite_attention(void)
     tcase_add_loop_test(sets, step_has_the_bits_of_the_pass, 0, n);
     tcase_add_loop_test(sets, row_independent_of_its_neighbours, 0, n);
     tcase_add_loop_test(sets, weights_sum_to_1_and_scores_keep_unit_variance, 0, n);
+    tcase_add_loop_test(sets, nan_is_seen, 0, n);
     suite_add_tcase(suite, sets);
     return suite;
 }
