@@ -495,6 +495,33 @@ START_TEST(sets_by_name)
 }
 END_TEST
 
+START_TEST(threads_and_their_scratch)
+{
+    const int usual = threads_count();
+    for (int n = 1; n <= 3; n++) {
+        threads_set(n);
+        ck_assert_int_eq(threads_count(), n);
+        ck_assert_int_eq(threads_self(), 0);
+        Arena arena = {0};
+        const ThreadScratch scratch = threads_scratch(&arena, 37);
+        real *own[3] = {NULL};
+#pragma omp parallel num_threads(n)
+        {
+            real *mine = own[threads_self()] = threads_scratch_self(&scratch);
+            for (int i = 0; i < 37; i++) mine[i] = (real)threads_self();
+        }
+        for (int t = 0; t < n; t++) {
+            ck_assert_ptr_nonnull(own[t]);
+            ck_assert_uint_eq((uintptr_t)own[t] % MEM_ALIGN, 0);
+            for (int i = 0; i < 37; i++) expect_within((double)own[t][i], t, 0, "scratch of thread %d", t);
+        }
+        arena_free(&arena);
+    }
+    threads_set(0);
+    ck_assert_int_eq(threads_count(), usual);
+}
+END_TEST
+
 Suite *suite_kernels(void)
 {
     Suite *suite = suite_create("kernels");
@@ -515,6 +542,7 @@ Suite *suite_kernels(void)
     tcase_add_loop_test(sets, adam, 0, n);
     tcase_add_test(once, exp_within_2_units);
     tcase_add_test(once, sets_by_name);
+    tcase_add_test(once, threads_and_their_scratch);
     suite_add_tcase(suite, sets);
     suite_add_tcase(suite, once);
     return suite;
