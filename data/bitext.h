@@ -8,24 +8,8 @@
 
 #include "core/error.h"
 #include "data/lines.h"
+#include "data/sequences.h"
 #include "data/tokenizer.h"
-
-/* Token sequences end to end, two bytes a token if the vocabulary allows it, else four. */
-typedef struct Sequences {
-    int width;           /* bytes a token: 2 or 4 */
-    unsigned char *data; /* [start[n]] tokens of `width` bytes */
-    uint64_t *start;     /* [n + 1], in tokens */
-    size_t n;            /* sequences */
-    size_t data_capacity, start_capacity;
-} Sequences;
-
-/* An empty one for tokens 0 .. vocab_size-1. */
-Sequences sequences_new(int32_t vocab_size);
-void sequences_append(Sequences *sequences, const int32_t *token, size_t n);
-/* The number of tokens of sequence i; and the tokens, to out[that many]. */
-int32_t sequences_length(const Sequences *sequences, size_t i);
-void sequences_copy(const Sequences *sequences, size_t i, int32_t *out);
-void sequences_free(Sequences *sequences);
 
 /* What became of the lines: n_lines = n_blank_source + n_blank_target + n_too_long + n_pairs. */
 typedef struct BitextCounts {

@@ -2,7 +2,7 @@
  * starting from characters, the most frequent pair of neighbouring tokens becomes a token, again and again, until the
  * vocabulary is full or no pair occurs twice. The order of the texts doesn't matter.
  *   - Characters beyond ASCII that occur at least LEARNER_MIN_CHARACTER times become tokens, most frequent first, ties by
- *     code point, as long as they take no more than half of the vocabulary; the others are left to their bytes.
+ *     code point, as long as they take no more than half of what the bytes leave; the others are left to their bytes.
  *   - Pairs of equal count: the one with the smaller left token number first, then with the smaller right one.
  *   - Pairs whose text is longer than TOKENIZER_MAX_BYTES or is that of a token already are left alone. */
 #ifndef FERRY_DATA_LEARNER_H

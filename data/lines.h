@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "data/text.h"
 
 /* Reads one file line by line. A line ends at \n only, and one \r before that is dropped; all else, NUL, a lone \r, \v, \f,
  * U+0085 and U+2028 too, is text. A last line without \n is a line. A byte order mark (EF BB BF) at the very start is
@@ -41,9 +42,9 @@ void lines_file_list_free(FileList *files);
 
 /* Whole files in memory: line i is text[start[i]] .. text[start[i + 1] - 1]. */
 typedef struct LineArray {
-    char *text;
+    Text text;
     size_t *start; /* [n + 1] */
-    size_t n, text_capacity, start_capacity;
+    size_t n, start_capacity;
 } LineArray;
 
 /* All lines of the files, one file after the other, as they are or (`normalize`) in normal form. Free with lines_array_free.

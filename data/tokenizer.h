@@ -67,6 +67,9 @@ void tokenizer_show(const Tokenizer *tokenizer, int32_t token, Text *out);
 /* The token that is shown like this, or -1. */
 int32_t tokenizer_find(const Tokenizer *tokenizer, const char *shown, size_t n);
 
+/* One more token. */
+void tokenizer_append(Tokens *tokens, int32_t token);
+
 TokenizerCache *tokenizer_cache_new(void);
 void tokenizer_cache_free(TokenizerCache *cache);
 void tokenizer_tokens_free(Tokens *tokens);
