@@ -34,15 +34,20 @@ static void add_pair(Bitext *bitext, Loading *l, const char *source, size_t n_so
     }
 }
 
-/* Read to the end of the longer side, to name both counts. */
-static bool unequal(LineReader *source, LineReader *target, Error *error)
+static bool read_to_end(LineReader *reader, Error *error)
 {
     const char *line;
     size_t n;
     int status;
-    while ((status = lines_next(source, &line, &n, error)) > 0);
-    while (status == 0 && (status = lines_next(target, &line, &n, error)) > 0);
-    if (status < 0) return false;
+    do status = lines_next(reader, &line, &n, error);
+    while (status > 0);
+    return status == 0;
+}
+
+/* One side has ended: count the other's lines, to name both counts. */
+static bool unequal(LineReader *source, LineReader *target, Error *error)
+{
+    if (!read_to_end(source, error) || !read_to_end(target, error)) return false;
     return error_set(error, "%s has %" PRId64 " lines but %s has %" PRId64 ": line n of one must be the translation of line n "
                      "of the other", lines_name(source), lines_number(source), lines_name(target), lines_number(target));
 }
