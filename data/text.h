@@ -12,6 +12,7 @@ typedef struct Text {
     size_t n, capacity; /* bytes */
 } Text;
 
+/* `bytes` must not lie in the text. */
 void text_append(Text *text, const char *bytes, size_t n);
 void text_append_code(Text *text, int32_t code);
 /* printf at the end of the text. */

@@ -170,11 +170,12 @@ END_TEST
 START_TEST(pieces_are_whole)
 {
     /* Any piece is well formed by itself, is not too long, and has a space at most at its start. */
-    Text source = {0}, text = {0};
+    Text source = {0}, long_text = {0}, text = {0};
     for (uint32_t i = 0; i < 3000; i++) {
         nasty_text(&source, i);
-        for (int doubled = 0; doubled < 4; doubled++) text_append(&source, source.data, source.n);
-        pieces_prepare(&text, source.data, source.n);
+        long_text.n = 0;
+        for (int times = 0; times < 16; times++) text_append(&long_text, source.data, source.n);
+        pieces_prepare(&text, long_text.data, long_text.n);
         size_t n;
         for (size_t at = 0; at < text.n; at += n) {
             n = pieces_next(text.data + at, text.n - at);
@@ -184,6 +185,7 @@ START_TEST(pieces_are_whole)
         }
     }
     text_free(&source);
+    text_free(&long_text);
     text_free(&text);
 }
 END_TEST

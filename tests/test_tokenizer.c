@@ -152,6 +152,7 @@ START_TEST(learning_by_definition)
         ck_assert_int_eq(tokenizer_add_character(growing, code), token);
     }
     Text text = {0};
+    plain.n = 0;
     for (uint32_t i = 0; i < N_TEXTS; i++) {
         text_of(&text, i);
         plain_text(&plain, growing, text.data, text.n);
