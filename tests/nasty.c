@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "data/learner.h"
 
 typedef struct Part {
     const char *bytes;
@@ -40,4 +41,31 @@ void nasty_text(Text *out, uint32_t i)
         else if (choice < N_PARTS + 2) text_append(out, &(char){(char)value}, 1);
         else text_append_code(out, choice % 2 ? (int32_t)value : (int32_t)(value % 0x2100)); /* surrogates, too */
     }
+}
+
+void nasty_few_letters(Text *out, uint32_t i)
+{
+    static const char *const letters[] = {"a", "b", "\xC3\xA9", " "};
+    RandomStream stream = random_stream(11, RANDOM_TEST, i, 0);
+    out->n = 0;
+    for (uint32_t k = 0; k < 60; k++) {
+        const char *letter = letters[random_word(&stream, k) % 7 % 4];
+        text_append(out, letter, strlen(letter));
+    }
+}
+
+Tokenizer *nasty_tokenizer(void (*text_of)(Text *out, uint32_t i), uint32_t n_texts, int vocab_size)
+{
+    Error error = {0};
+    Text text = {0};
+    Learner *learner = learner_new();
+    for (uint32_t i = 0; i < n_texts; i++) {
+        text_of(&text, i);
+        learner_add(learner, text.data, text.n);
+    }
+    Tokenizer *tokenizer = learner_finish(learner, vocab_size, &error);
+    ck_assert_msg(tokenizer, "%s", error.text);
+    learner_free(learner);
+    text_free(&text);
+    return tokenizer;
 }
