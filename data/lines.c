@@ -174,13 +174,10 @@ static bool fill_gzip(LineReader *reader, Error *error)
         if (!got) return true;
     }
     if (reader->kind != KIND_MEMBER) return after_member(reader, error);
-    int status;
-    do { /* until this input is used up and its output taken */
-        z->next_out = (unsigned char *)text_reserve(&reader->text, BLOCK);
-        z->avail_out = BLOCK;
-        status = inflate(z, Z_NO_FLUSH);
-        reader->text.n += BLOCK - z->avail_out;
-    } while (status == Z_OK && !z->avail_out);
+    z->next_out = (unsigned char *)text_reserve(&reader->text, BLOCK);
+    z->avail_out = BLOCK;
+    int status = inflate(z, Z_NO_FLUSH);
+    reader->text.n += BLOCK - z->avail_out;
     if (status == Z_STREAM_END) reader->kind = KIND_BETWEEN;
     else if (status != Z_OK && status != Z_BUF_ERROR) {
         char problem[128];

@@ -136,7 +136,7 @@ START_TEST(hash_sees_every_change)
     static const char *const other[][2] = {
         {"a\nb\nc\n", "x\ny\nw\n"}, {"b\na\nc\n", "x\ny\nz\n"}, {"b\na\nc\n", "y\nx\nz\n"}, {"a\nb\n", "x\ny\n"},
         {"x\ny\nz\n", "a\nb\nc\n"}, {"a\nb\nc\nc\n", "x\ny\nz\nz\n"}, {"a b\nc\nd\n", "x\ny\nz\n"},
-        {"a\nb c\nd\n", "x\ny\nz\n"},
+        {"a\nb c\nd\n", "x\ny\nz\n"}, {"a\nb\n", "x y\nz\n"}, {"a\nb\n", "x\ny z\n"},
     };
     enum { N = sizeof other / sizeof *other };
     uint64_t hash[N + 1];

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -288,31 +289,69 @@ START_TEST(pipe_answers_at_once)
 }
 END_TEST
 
-START_TEST(pipe_of_gzip_byte_by_byte)
+/* Lines must be there as soon as what was written holds them, whatever their length leaves in the decompressor's hands. */
+START_TEST(pipe_of_gzip_answers_at_once)
+{
+    enum { LONGEST = 65536 + 300 };
+    static char text[LONGEST + 1];
+    static unsigned char out[LONGEST];
+    memset(text, 'a', LONGEST);
+    for (size_t n = 1; n < LONGEST; n = n < 65536 ? 16 * n : n + 1) {
+        Error error = {0};
+        int ends[2];
+        ck_assert_int_eq(pipe(ends), 0);
+        char *path = mem_format("/dev/fd/%d", ends[0]);
+        LineReader *reader = lines_open(path, &error);
+        z_stream z = {.next_in = (unsigned char *)text, .avail_in = (uInt)n, .next_out = out, .avail_out = sizeof out};
+        text[n - 1] = '\n';
+        ck_assert_int_eq(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+        ck_assert_int_eq(deflate(&z, Z_PARTIAL_FLUSH), Z_OK);
+        size_t n_ready = sizeof out - z.avail_out, length;
+        put(ends[1], out, n_ready);
+        const char *line;
+        ck_assert_int_eq(lines_next(reader, &line, &length, &error), 1); /* would wait for ever if it waited for more */
+        ck_assert_uint_eq(length, n - 1);
+        text[n - 1] = 'a';
+        z.next_in = (unsigned char *)"three";
+        z.avail_in = 5;
+        ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
+        put(ends[1], out + n_ready, sizeof out - z.avail_out - n_ready);
+        close(ends[1]);
+        assert_next(reader, "three");
+        deflateEnd(&z);
+        lines_close(reader);
+        close(ends[0]);
+        mem_free(path);
+    }
+}
+END_TEST
+
+START_TEST(pipe_byte_by_byte)
 {
     Error error = {0};
+    Text content = {0}, lines = {0};
+    temp_gzip(&content, BYTES("one\r\ntwo\n"));
+    temp_gzip(&content, BYTES("three"));
     int ends[2];
     ck_assert_int_eq(pipe(ends), 0);
-    char *path = mem_format("/dev/fd/%d", ends[0]);
-    LineReader *reader = lines_open(path, &error);
-    unsigned char out[200];
-    z_stream z = {.next_in = (unsigned char *)"one\ntwo\n", .avail_in = 8, .next_out = out, .avail_out = sizeof out};
-    ck_assert_int_eq(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    ck_assert_int_eq(deflate(&z, Z_SYNC_FLUSH), Z_OK);
-    size_t n_ready = sizeof out - z.avail_out;
-    put(ends[1], out, n_ready);
-    assert_next(reader, "one"); /* would wait for ever if it waited for more */
-    assert_next(reader, "two");
-    z.next_in = (unsigned char *)"three";
-    z.avail_in = 5;
-    ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
-    put(ends[1], out + n_ready, sizeof out - z.avail_out - n_ready);
+    pid_t writer = fork();
+    if (!writer) {
+        for (size_t i = 0; i < content.n; i++) {
+            if (write(ends[1], content.data + i, 1) != 1) _exit(1);
+            usleep(1000);
+        }
+        _exit(0);
+    }
     close(ends[1]);
-    assert_next(reader, "three");
-    deflateEnd(&z);
-    lines_close(reader);
+    char *path = mem_format("/dev/fd/%d", ends[0]);
+    ck_assert_msg(read_lines(path, &lines, &error), "%s", error.text);
+    assert_text(&lines, BYTES("one|two|three|"));
+    int status;
+    ck_assert(waitpid(writer, &status, 0) == writer && status == 0);
     close(ends[0]);
     mem_free(path);
+    text_free(&content);
+    text_free(&lines);
 }
 END_TEST
 
@@ -371,7 +410,8 @@ Suite *suite_lines(void)
     tcase_add_test(tcase, gzip_fault_names_the_line);
     tcase_add_test(tcase, files_that_cannot_be_read);
     tcase_add_test(tcase, pipe_answers_at_once);
-    tcase_add_test(tcase, pipe_of_gzip_byte_by_byte);
+    tcase_add_test(tcase, pipe_of_gzip_answers_at_once);
+    tcase_add_test(tcase, pipe_byte_by_byte);
     tcase_add_test(tcase, file_lists);
     tcase_add_test(tcase, whole_files);
     suite_add_tcase(suite, tcase);
