@@ -16,6 +16,7 @@ enum { ACTIVATION_RELU, ACTIVATION_GELU };
 enum { TIE_NONE, TIE_DECODER, TIE_ALL };
 enum { SCHEDULE_INVERSE_SQRT, SCHEDULE_CONSTANT };
 enum { PRECISION_FP32 };
+enum { MATMUL_CHOICE_AUTO, MATMUL_CHOICE_PACKED, MATMUL_CHOICE_OPENBLAS };
 enum { BEST_BLEU, BEST_LOSS };
 
 /* One field an option, named section_name: options.model_d_model. Texts are owned: never NULL, "" when not set. */
