@@ -200,6 +200,7 @@ typedef struct Slot {
 
 struct TokenizerCache {
     Slot slot[N_SLOTS]; /* by hash; a newcomer takes the place of what was there */
+    uint32_t hash;       /* of the tokenizer whose tokens these are */
     Text text;
 };
 
@@ -321,6 +322,8 @@ static void encode_piece(const Tokenizer *t, const char *piece, size_t n, Tokens
 
 void tokenizer_encode(const Tokenizer *t, TokenizerCache *cache, const char *text, size_t length, Tokens *out)
 {
+    if (cache->hash != t->hash) memset(cache->slot, 0, sizeof cache->slot);
+    cache->hash = t->hash;
     pieces_prepare(&cache->text, text, length);
     size_t n;
     for (const char *piece = cache->text.data, *end = piece + cache->text.n; piece < end; piece += n) {

@@ -29,7 +29,8 @@ enum {
 /* Once built, a tokenizer never changes: threads may share it, each with a cache of its own. */
 typedef struct Tokenizer Tokenizer;
 
-/* What one thread needs to encode fast: the tokens of words seen before (a fixed 4 MB) and buffers. */
+/* What one thread needs to encode fast: the tokens of words seen before (a fixed 4 MB) and buffers. Another tokenizer than
+ * the last makes it forget. */
 typedef struct TokenizerCache TokenizerCache;
 
 /* A growable array of tokens. Starts as all zeros. */

@@ -203,8 +203,10 @@ START_TEST(visible_and_back)
         ck_assert(visible_parse(&back, shown.data, shown.n));
         ck_assert_msg(back.n == normal.n && (!back.n || !memcmp(back.data, normal.data, back.n)), "text %u", i);
     }
-    static const char *const wrong[] = {"\\", "\\x", "\\u", "\\u{", "\\u{}", "\\u{}x", "\\u{4", "\\u{e9}", "\\u{110000}", "\\u{D800}",
-                                        "a b", "\xFF", "\\u{FFFFFFFFFFFFFFFFF}", "a\xC2\xA0"};
+    static const char *const wrong[] = {
+        "\\", "\\x", "\\u", "\\u{", "\\u{}", "\\u{}x", "\\u{4", "\\u{e9}", "\\u{110000}", "\\u{D800}", "a b", "\xFF",
+        "\\u{FFFFFFFFFFFFFFFFF}", "a\xC2\xA0",
+    };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ck_assert_msg(!visible_parse(&back, wrong[i], strlen(wrong[i])), "%s", wrong[i]);
     text_free(&text);

@@ -48,6 +48,29 @@ START_TEST(decoding_gives_the_text_back)
 }
 END_TEST
 
+START_TEST(a_cache_serves_any_tokenizer)
+{
+    Tokenizer *tokenizers[] = {nasty_tokenizer(nasty_text, 300, 700), nasty_tokenizer(nasty_few_letters, 50, 300)};
+    TokenizerCache *shared = tokenizer_cache_new();
+    Text text = {0};
+    for (uint32_t i = 0; i < 40; i++) {
+        TokenizerCache *fresh = tokenizer_cache_new();
+        Tokens expected = {0}, tokens = {0};
+        nasty_text(&text, i / 2);
+        tokenizer_encode(tokenizers[i % 2], fresh, text.data, text.n, &expected);
+        tokenizer_encode(tokenizers[i % 2], shared, text.data, text.n, &tokens);
+        ck_assert_uint_eq(tokens.n, expected.n);
+        if (tokens.n) ck_assert(!memcmp(tokens.token, expected.token, tokens.n * sizeof *tokens.token));
+        tokenizer_tokens_free(&expected);
+        tokenizer_tokens_free(&tokens);
+        tokenizer_cache_free(fresh);
+    }
+    for (int k = 0; k < 2; k++) tokenizer_free(tokenizers[k]);
+    tokenizer_cache_free(shared);
+    text_free(&text);
+}
+END_TEST
+
 START_TEST(lines_of_a_megabyte)
 {
     enum { N = 1 << 20 };
@@ -315,6 +338,7 @@ Suite *suite_tokenizer(void)
     Suite *suite = suite_create("tokenizer");
     TCase *tcase = tcase_create("tokenizer");
     tcase_add_test(tcase, decoding_gives_the_text_back);
+    tcase_add_test(tcase, a_cache_serves_any_tokenizer);
     tcase_add_test(tcase, lines_of_a_megabyte);
     tcase_add_test(tcase, pieces_as_long_as_they_get);
     tcase_add_test(tcase, generation_is_well_formed);
