@@ -192,23 +192,6 @@ START_TEST(copies_are_their_own)
 }
 END_TEST
 
-START_TEST(lists_of_files)
-{
-    int n;
-    char **files = options_files("  a.gz\tb\\ c\\d  e\\ ", &n);
-    ck_assert_int_eq(n, 3);
-    ck_assert_str_eq(files[0], "a.gz");
-    ck_assert_str_eq(files[1], "b c\\d");
-    ck_assert_str_eq(files[2], "e ");
-    ck_assert_ptr_null(files[3]);
-    options_free_files(files);
-    files = options_files(" ", &n);
-    ck_assert_int_eq(n, 0);
-    ck_assert_ptr_null(files[0]);
-    options_free_files(files);
-}
-END_TEST
-
 START_TEST(numbers)
 {
     char text[NUMBER_SIZE];
@@ -283,7 +266,6 @@ Suite *suite_options(void)
     tcase_add_test(tcase, written_and_read_again);
     tcase_add_test(tcase, what_shapes_the_result);
     tcase_add_test(tcase, copies_are_their_own);
-    tcase_add_test(tcase, lists_of_files);
     tcase_add_test(tcase, numbers);
     tcase_add_test(tcase, numbers_under_a_locale_with_a_comma);
     tcase_add_test(tcase, shipped_configurations);

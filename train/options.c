@@ -410,31 +410,3 @@ void options_help(FILE *out)
         mem_free(values);
     }
 }
-
-char **options_files(const char *text, int *n)
-{
-    char **files = NULL;
-    int count = 0, capacity = 0;
-    char *copy = mem_string(text), *from = copy;
-    while (*(from += strspn(from, " \t"))) {
-        char *file = from, *to = from;
-        for (; *from && *from != ' ' && *from != '\t'; *to++ = *from++)
-            if (*from == '\\' && (from[1] == ' ' || from[1] == '\t')) from++;
-        bool more = *from;
-        *to = '\0';
-        from += more;
-        ARRAY_RESERVE(files, count, capacity);
-        files[count++] = mem_string(file);
-    }
-    mem_free(copy);
-    ARRAY_RESERVE(files, count, capacity);
-    files[count] = NULL;
-    if (n) *n = count;
-    return files;
-}
-
-void options_free_files(char **files)
-{
-    for (char **file = files; *file; file++) mem_free(*file);
-    mem_free(files);
-}

@@ -11,12 +11,13 @@
 #include "core/error.h"
 
 /* The values of the CHOICE options, in the order of their words. */
-typedef enum Norm { NORM_POST, NORM_PRE } Norm;
-typedef enum Activation { ACTIVATION_RELU, ACTIVATION_GELU } Activation;
-typedef enum Tie { TIE_NONE, TIE_DECODER, TIE_ALL } Tie;
-typedef enum Schedule { SCHEDULE_INVERSE_SQRT, SCHEDULE_CONSTANT } Schedule;
-typedef enum Precision { PRECISION_FP32 } Precision;
-typedef enum BestScore { BEST_BLEU, BEST_LOSS } BestScore;
+enum { NORM_POST, NORM_PRE };
+enum { ACTIVATION_RELU, ACTIVATION_GELU };
+enum { TIE_NONE, TIE_DECODER, TIE_ALL };
+enum { SCHEDULE_INVERSE_SQRT, SCHEDULE_CONSTANT };
+enum { PRECISION_FP32 };
+enum { MATMUL_CHOICE_AUTO, MATMUL_CHOICE_PACKED, MATMUL_CHOICE_OPENBLAS };
+enum { BEST_BLEU, BEST_LOSS };
 
 /* One field an option, named section_name: options.model_d_model. Texts are owned: never NULL, "" when not set. */
 typedef struct Options {
@@ -63,10 +64,5 @@ char *options_differences(const Options *before, const Options *now);
 
 /* Print the table for people, by section. */
 void options_help(FILE *out);
-
-/* The files of a TEXT option, which are separated by blanks; "\ " is a blank in a name. A NULL-terminated list of `*n` names
- * (n may be NULL); free it with options_free_files. */
-char **options_files(const char *text, int *n);
-void options_free_files(char **files);
 
 #endif

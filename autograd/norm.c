@@ -1,0 +1,65 @@
+#include "autograd/norm.h"
+
+#include <string.h>
+
+#include "autograd/rows.h"
+#include "core/error.h"
+#include "core/threads.h"
+
+NormNode *norm_node(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)
+{
+    CHECK(gain->cols == x->cols && bias->cols == x->cols, "norm of width %d on [%d, %d]", gain->cols, x->rows, x->cols);
+    NormNode *n = tape_node(tape, sizeof *n);
+    n->x = x;
+    n->gain = gain;
+    n->bias = bias;
+    n->statistics = arena_alloc(&tape->arena, 2 * (size_t)x->rows * sizeof(real));
+    n->y = tape_tensor(tape, x->rows, x->cols);
+    return n;
+}
+
+void norm_forward(Tape *tape, Node *node)
+{
+    NormNode *n = (NormNode *)node;
+    const int rows = n->y->rows, cols = n->y->cols, n_tiles = rows_tiles(rows);
+    ArenaMark mark = arena_mark(&tape->arena);
+    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
+#pragma omp parallel for schedule(static) if (n_tiles > 1)
+    for (int tile = 0; tile < n_tiles; tile++) {
+        const real *drop = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
+        for (int i = tile * ROW_TILE; i < rows_end(tile, rows); i++)
+            kernel.layer_norm_row(cols, n->x->value + (size_t)i * n->x->stride, n->z ? n->z->value + (size_t)i * n->z->stride : NULL,
+                                  drop ? drop + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL, n->gain->value, n->bias->value,
+                                  n->sum->value + (size_t)i * n->sum->stride, n->y->value + (size_t)i * n->y->stride,
+                                  n->statistics + 2 * (size_t)i);
+    }
+    arena_release(&tape->arena, mark);
+}
+
+void norm_backward(Tape *tape, Node *node)
+{
+    NormNode *n = (NormNode *)node;
+    const int rows = n->y->rows, cols = n->y->cols, n_tiles = rows_tiles(rows);
+    ArenaMark mark = arena_mark(&tape->arena);
+    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
+    /* each tile's share of the gradients of gain and bias */
+    real *partial = arena_zalloc(&tape->arena, 2 * (size_t)n_tiles * (size_t)cols * sizeof(real));
+#pragma omp parallel for schedule(static) if (n_tiles > 1)
+    for (int tile = 0; tile < n_tiles; tile++) {
+        const real *drop = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
+        real *ggain = partial + 2 * (size_t)tile * (size_t)cols;
+        for (int i = tile * ROW_TILE; i < rows_end(tile, rows); i++) {
+            real *gs = n->sum->grad + (size_t)i * n->sum->stride;
+            kernel.layer_norm_row_backward(cols, n->sum->value + (size_t)i * n->sum->stride, n->gain->value,
+                                           n->statistics + 2 * (size_t)i, n->y->grad + (size_t)i * n->y->stride, gs, ggain,
+                                           ggain + cols);
+            if (!n->z) continue;
+            kernel.add_masked(cols, gs, NULL, n->x->grad + (size_t)i * n->x->stride);
+            kernel.add_masked(cols, gs, drop ? drop + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL,
+                              n->z->grad + (size_t)i * n->z->stride);
+        }
+    }
+    rows_add_partials(partial, 2 * (size_t)cols, n_tiles, cols, n->gain->grad);
+    rows_add_partials(partial + cols, 2 * (size_t)cols, n_tiles, cols, n->bias->grad);
+    arena_release(&tape->arena, mark);
+}

@@ -1,0 +1,88 @@
+/* Embedding with positions and dropout. */
+#include <math.h>
+
+#include "autograd/ops.h"
+#include "autograd/rows.h"
+#include "core/error.h"
+#include "core/threads.h"
+
+enum { COLUMN_TILE = 16 };
+
+typedef struct EmbeddingNode {
+    Node node;
+    Tensor *table, *y;
+    const Ragged *tokens;
+    const real *positions; /* row of the first token's position */
+    const int32_t *place;  /* [N] position of each token, counted from `first` */
+    Dropout dropout;
+    real scale;
+} EmbeddingNode;
+
+static void forward(Tape *tape, Node *node)
+{
+    EmbeddingNode *n = (EmbeddingNode *)node;
+    const int cols = n->y->cols, rows = n->y->rows, n_tiles = rows_tiles(rows);
+    ArenaMark mark = arena_mark(&tape->arena);
+    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
+#pragma omp parallel for schedule(static) if (n_tiles > 1)
+    for (int tile = 0; tile < n_tiles; tile++) {
+        const real *mask = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
+        for (int i = tile * ROW_TILE; i < rows_end(tile, rows); i++)
+            kernel.embed_row(cols, n->table->value + (size_t)n->tokens->token[i] * n->table->stride, n->scale,
+                             n->positions + (size_t)n->place[i] * (size_t)cols,
+                             mask ? mask + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL,
+                             n->y->value + (size_t)i * n->y->stride);
+    }
+    arena_release(&tape->arena, mark);
+}
+
+static void backward(Tape *tape, Node *node)
+{
+    EmbeddingNode *n = (EmbeddingNode *)node;
+    const int cols = n->y->cols, rows = n->y->rows, n_tiles = rows_tiles(rows);
+    ArenaMark mark = arena_mark(&tape->arena);
+    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
+    real *masked = n->y->grad;
+    if (n->dropout.threshold) {
+        masked = arena_zalloc(&tape->arena, (size_t)rows * (size_t)cols * sizeof(real));
+#pragma omp parallel for schedule(static)
+        for (int tile = 0; tile < n_tiles; tile++) {
+            const real *drop = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
+            size_t at = (size_t)tile * ROW_TILE * (size_t)cols;
+            kernel.add_masked((rows_end(tile, rows) - tile * ROW_TILE) * cols, n->y->grad + at, drop, masked + at);
+        }
+    }
+    /* Two tokens may be the same word, so threads share out columns, not rows. */
+#pragma omp parallel for schedule(static)
+    for (int c = 0; c < cols; c += COLUMN_TILE)
+        for (int i = 0; i < rows; i++)
+            kernel.add_scaled(cols - c < COLUMN_TILE ? cols - c : COLUMN_TILE, n->scale, masked + (size_t)i * (size_t)cols + c,
+                              n->table->grad + (size_t)n->tokens->token[i] * n->table->stride + c);
+    arena_release(&tape->arena, mark);
+}
+
+const OpDef op_embedding = {"embedding", forward, backward};
+
+Tensor *embedding(Tape *tape, Tensor *table, Positions *positions, const Ragged *tokens, int first, real dropout)
+{
+    EmbeddingNode *n = tape_node(tape, sizeof *n);
+    int32_t *place = arena_alloc(&tape->arena, (size_t)tokens->n_tokens * sizeof *place);
+    int longest = 0;
+    for (int s = 0; s < tokens->n_seq; s++) {
+        int count = tokens->start[s + 1] - tokens->start[s];
+        if (count > longest) longest = count;
+        for (int i = 0; i < count; i++) place[tokens->start[s] + i] = i;
+    }
+    for (int i = 0; i < tokens->n_tokens; i++)
+        CHECK(tokens->token[i] >= 0 && tokens->token[i] < table->rows, "token %d of %d", tokens->token[i], table->rows);
+    positions_extend(positions, first + longest);
+    n->table = table;
+    n->tokens = tokens;
+    n->place = place;
+    n->positions = positions->value + (size_t)first * (size_t)positions->width;
+    n->scale = (real)sqrt((double)table->cols);
+    n->dropout = tape_dropout(tape, dropout);
+    n->y = tape_tensor(tape, tokens->n_tokens, table->cols);
+    tape_run(tape, &op_embedding, &n->node);
+    return n->y;
+}

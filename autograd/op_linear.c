@@ -1,0 +1,80 @@
+/* y = x W^T + b. */
+#include "autograd/ops.h"
+#include "autograd/rows.h"
+#include "core/error.h"
+#include "core/matmul.h"
+
+typedef struct LinearNode {
+    Node node;
+    Tensor *x, *weight, *bias, *y;
+} LinearNode;
+
+static void forward(Tape *tape, Node *node)
+{
+    LinearNode *n = (LinearNode *)node;
+    Matmul product = {
+        .kind = MATMUL_NT, .m = n->x->rows, .n = n->weight->rows, .k = n->weight->cols,
+        .a = n->x->value, .a_stride = n->x->stride,
+        .b = n->weight->value, .b_stride = n->weight->stride,
+        .c = n->y->value, .c_stride = n->y->stride,
+        .bias = n->bias ? n->bias->value : NULL,
+    };
+    if (tape->recording) {
+        matmul(&product, &tape->arena);
+        return;
+    }
+    /* Inference always takes the packed kernel: its rows don't depend on the batch. */
+    ArenaMark mark = arena_mark(&tape->arena);
+    if (!n->weight->packed) {
+        real *packed = arena_alloc(&tape->arena, matmul_packed_size(product.n, product.k) * sizeof(real));
+        matmul_pack_weights(product.n, product.k, product.b, product.b_stride, packed);
+        product.b = packed;
+    } else {
+        product.b = n->weight->packed;
+    }
+    matmul_packed(&product);
+    arena_release(&tape->arena, mark);
+}
+
+static void bias_gradient(Tape *tape, const Tensor *y, Tensor *bias)
+{
+    const int n_tiles = rows_tiles(y->rows);
+    ArenaMark mark = arena_mark(&tape->arena);
+    real *partial = arena_zalloc(&tape->arena, (size_t)n_tiles * (size_t)y->cols * sizeof(real));
+#pragma omp parallel for schedule(static) if (n_tiles > 1)
+    for (int tile = 0; tile < n_tiles; tile++)
+        for (int i = tile * ROW_TILE; i < rows_end(tile, y->rows); i++)
+            kernel.add_masked(y->cols, y->grad + (size_t)i * y->stride, NULL, partial + (size_t)tile * (size_t)y->cols);
+    rows_add_partials(partial, (size_t)y->cols, n_tiles, y->cols, bias->grad);
+    arena_release(&tape->arena, mark);
+}
+
+static void backward(Tape *tape, Node *node)
+{
+    LinearNode *n = (LinearNode *)node;
+    const Tensor *x = n->x, *w = n->weight, *y = n->y;
+    if (x->grad) /* gx += gy W */
+        matmul(&(Matmul){.kind = MATMUL_NN, .m = y->rows, .n = w->cols, .k = w->rows, .a = y->grad, .a_stride = y->stride,
+                         .b = w->value, .b_stride = w->stride, .c = x->grad, .c_stride = x->stride, .add = true},
+               &tape->arena);
+    if (w->grad) /* gW += gy^T x */
+        matmul(&(Matmul){.kind = MATMUL_TN, .m = w->rows, .n = w->cols, .k = y->rows, .a = y->grad, .a_stride = y->stride,
+                         .b = x->value, .b_stride = x->stride, .c = w->grad, .c_stride = w->stride, .add = true},
+               &tape->arena);
+    if (n->bias && n->bias->grad) bias_gradient(tape, y, n->bias);
+}
+
+const OpDef op_linear = {"linear", forward, backward};
+
+Tensor *linear(Tape *tape, Tensor *x, Tensor *weight, Tensor *bias)
+{
+    CHECK(x->cols == weight->cols && (!bias || bias->cols == weight->rows), "x [%d, %d], weight [%d, %d], bias [%d]", x->rows,
+          x->cols, weight->rows, weight->cols, bias ? bias->cols : 0);
+    LinearNode *n = tape_node(tape, sizeof *n);
+    n->x = x;
+    n->weight = weight;
+    n->bias = bias;
+    n->y = tape_tensor(tape, x->rows, weight->rows);
+    tape_run(tape, &op_linear, &n->node);
+    return n->y;
+}

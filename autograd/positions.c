@@ -1,0 +1,29 @@
+#include "autograd/positions.h"
+
+#include <math.h>
+
+#include "core/memory.h"
+
+void positions_extend(Positions *positions, int n)
+{
+    if (n <= positions->n) return;
+    const int width = positions->width;
+    if (n > positions->capacity) {
+        int capacity = n > 2 * positions->capacity ? n : 2 * positions->capacity;
+        size_t row = (size_t)width * sizeof(real);
+        positions->value = mem_resize(positions->value, (size_t)positions->n * row, (size_t)capacity * row);
+        positions->capacity = capacity;
+    }
+    for (int p = positions->n; p < n; p++)
+        for (int c = 0; c < width; c++) {
+            double angle = p * pow(10000, -(double)(c / 2 * 2) / width);
+            positions->value[(size_t)p * (size_t)width + (size_t)c] = (real)(c % 2 ? cos(angle) : sin(angle));
+        }
+    positions->n = n;
+}
+
+void positions_free(Positions *positions)
+{
+    mem_free(positions->value);
+    *positions = (Positions){.width = positions->width};
+}

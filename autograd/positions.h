@@ -1,0 +1,18 @@
+/* Sinusoidal positions (Vaswani et al. 2017, 3.5): PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i + 1) = cos(p / 10000^(2i/D)). */
+#ifndef FERRY_AUTOGRAD_POSITIONS_H
+#define FERRY_AUTOGRAD_POSITIONS_H
+
+#include "core/real.h"
+
+/* The rows computed so far; grows as longer sentences come, so there is no longest. Starts as zeros but for `width`. */
+typedef struct Positions {
+    int width; /* D */
+    int n, capacity;
+    real *value; /* [n, D] */
+} Positions;
+
+/* Make sure that rows 0 .. n-1 are there. Not thread-safe. */
+void positions_extend(Positions *positions, int n);
+void positions_free(Positions *positions);
+
+#endif

@@ -1,0 +1,76 @@
+/* The tape: reverse-mode automatic differentiation, eagerly. An op's builder (autograd/op_*.c, declared in ops.h) computes its
+ * result at once and, while recording, puts a node on the tape; tape_backward walks the nodes back. Not recording is
+ * inference: the same ops, nothing kept.
+ *
+ * Two laws of every op: forward writes every element that it owns, backward *adds* into its inputs' gradients. */
+#ifndef FERRY_AUTOGRAD_TAPE_H
+#define FERRY_AUTOGRAD_TAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/kernels.h"
+#include "core/memory.h"
+#include "core/real.h"
+
+/* A matrix [rows, cols], row i at value + i * stride; grad lies alike, NULL where no gradient is wanted. A tensor owns nothing:
+ * its memory is the tape's arena or a block of parameters. */
+typedef struct Tensor {
+    int rows, cols;
+    size_t stride;
+    real *value, *grad;
+    const real *packed; /* weights of frozen models only: packed for matmul_packed, else NULL */
+} Tensor;
+
+typedef struct Tape Tape;
+typedef struct Node Node;
+
+typedef struct OpDef {
+    const char *name;
+    void (*forward)(Tape *tape, Node *node);
+    void (*backward)(Tape *tape, Node *node);
+} OpDef;
+
+/* What each op's own node begins with. */
+struct Node {
+    const OpDef *op;
+    Node *previous;
+};
+
+/* All ops, by name: op_linear and so on (ops.def). */
+#define OP(name) extern const OpDef op_##name;
+#include "autograd/ops.def"
+#undef OP
+
+struct Tape {
+    Arena arena;    /* all tensors and nodes of the step */
+    bool recording; /* build nodes and gradients */
+    bool dropout;   /* training: ops drop out */
+    uint64_t seed;  /* with step and pass (which batch of an accumulated step): decides the dropout masks */
+    uint32_t step, pass;
+    Node *last;
+    uint32_t n_dropouts; /* masks drawn so far in this pass */
+};
+
+/* Start as all zeros; tape_begin forgets the previous pass and its tensors. */
+void tape_begin(Tape *tape, bool recording);
+void tape_free(Tape *tape);
+
+/* Walk the nodes back. The caller has set the gradient of the result (tape_seed for a scalar). */
+void tape_backward(Tape *tape);
+
+/* A new tensor in the arena, its value uninitialized, its gradient (while recording) zero. */
+Tensor *tape_tensor(Tape *tape, int rows, int cols);
+
+/* Columns first .. first + cols - 1 of t, sharing its memory, gradients too. */
+Tensor *tape_columns(Tape *tape, const Tensor *t, int first, int cols);
+
+/* For builders: a zeroed node of `bytes` bytes; run its forward and, while recording, put it on the tape. */
+void *tape_node(Tape *tape, size_t bytes);
+void tape_run(Tape *tape, const OpDef *op, Node *node);
+
+/* For builders: the dropout of one op with this probability; threshold 0 if there is none. Each call has other bits. */
+Dropout tape_dropout(Tape *tape, real probability);
+
+#endif

@@ -1,0 +1,64 @@
+/* Batches by token budget. `batch_tokens` bounds the larger of the two sides' token counts, end tokens included; a pair
+ * larger than that is a batch of its own. */
+#ifndef FERRY_DATA_BATCHES_H
+#define FERRY_DATA_BATCHES_H
+
+#include <stdint.h>
+
+#include "core/batch.h"
+#include "data/bitext.h"
+
+/* A ragged batch that owns its arrays and reuses them. Starts as all zeros. */
+typedef struct RaggedBuffer {
+    Ragged ragged; /* points into the arrays below */
+    int32_t *start, *token;
+    int32_t start_capacity, token_capacity;
+} RaggedBuffer;
+
+/* The same for sentence pairs. A caller that accumulates gradients over N batches keeps N of them. */
+typedef struct BatchBuffer {
+    Batch batch;
+    RaggedBuffer source, target;
+    int32_t *label;
+    int32_t label_capacity;
+} BatchBuffer;
+
+void batches_free(BatchBuffer *buffer);
+void batches_free_ragged(RaggedBuffer *buffer);
+
+/* ---- training: random order ---- */
+
+/* A place in the endless sequence of batches. All of its state are the two numbers epoch and position: store them, set them
+ * again, and the batches go on exactly. */
+typedef struct BatchIterator {
+    const Bitext *bitext;
+    uint64_t seed;
+    int32_t batch_tokens;
+    uint32_t epoch;    /* from 0 */
+    uint32_t position; /* pairs of the epoch already handed out, < n_pairs */
+} BatchIterator;
+
+/* The next batch, into `buffer`; its `batch` stays valid until the buffer is filled again. After the last batch of an epoch
+ * (which may be small) the iterator stands at position 0 of the next. The order of an epoch is a random permutation of the
+ * pairs, a pure function of (seed, epoch, number of pairs); pairs are taken in that order until the next one would overflow
+ * the budget. */
+void batches_next(BatchIterator *iterator, BatchBuffer *buffer);
+
+/* How many batches the iterator's epoch has in all, from position 0. Looks at the lengths of all pairs. */
+int64_t batches_count(const BatchIterator *iterator);
+
+/* The pair (0 .. n-1) at `position` (< n) of the epoch's order. Takes no memory and about 0.3 microseconds. */
+uint32_t batches_permute(uint64_t seed, uint32_t epoch, uint32_t n, uint32_t position);
+
+/* ---- validation and translation: given order ---- */
+
+/* Pairs first, first + 1, .. into `buffer`, as many as the budget takes, at least one (first < n_pairs). Returns the pair
+ * after the last. */
+size_t batches_fill(BatchBuffer *buffer, const Bitext *bitext, size_t first, int32_t batch_tokens);
+
+/* The same for one side: sequences order[first], order[first + 1], .. (order NULL: first, first + 1, ..) of the n in
+ * `order`. */
+size_t batches_fill_ragged(RaggedBuffer *buffer, const Sequences *sequences, const uint32_t *order, size_t n, size_t first,
+                           int32_t batch_tokens);
+
+#endif

@@ -1,0 +1,154 @@
+#include "data/tokenizer_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/utf8.h"
+#include "data/lines.h"
+#include "data/visible.h"
+
+static const char header_format[] = "ferry tokenizer 1, %" PRId32 " tokens, hash %08" PRIx32;
+
+void tokenizer_file_format(const Tokenizer *tokenizer, Text *out)
+{
+    out->n = 0;
+    text_append_format(out, header_format, tokenizer_size(tokenizer), tokenizer_hash(tokenizer));
+    for (int32_t token = TOKENIZER_FIRST_CHARACTER; token < tokenizer_size(tokenizer); token++) {
+        int32_t left, right;
+        if (tokenizer_parts(tokenizer, token, &left, &right)) {
+            text_append_format(out, "\nmerge ");
+            tokenizer_show(tokenizer, left, out);
+            text_append(out, " ", 1);
+            tokenizer_show(tokenizer, right, out);
+        } else {
+            text_append_format(out, "\nchar ");
+            tokenizer_show(tokenizer, token, out);
+        }
+    }
+    text_append(out, "\n", 1);
+}
+
+bool tokenizer_file_save(const Tokenizer *tokenizer, const char *path, Error *error)
+{
+    Text content = {0};
+    tokenizer_file_format(tokenizer, &content);
+    char *temporary = mem_format("%s.tmp", path);
+    FILE *file = fopen(temporary, "wb");
+    bool good = file && fwrite(content.data, 1, content.n, file) == content.n && !fflush(file) && !fsync(fileno(file));
+    int reason = errno;
+    if (file && fclose(file) && good) {
+        reason = errno;
+        good = false;
+    }
+    if (good && rename(temporary, path)) {
+        reason = errno;
+        good = false;
+    }
+    if (!good) {
+        error_set(error, "%s: the tokenizer can't be written: %s", path, strerror(reason));
+        if (file) remove(temporary);
+    }
+    mem_free(temporary);
+    text_free(&content);
+    return good;
+}
+
+/* ---- loading ---- */
+
+/* Does the line begin with the word? Then step over it. */
+static bool skip_word(const char **line, size_t *n, const char *word)
+{
+    size_t length = strlen(word);
+    if (*n < length || memcmp(*line, word, length) != 0) return false;
+    *line += length;
+    *n -= length;
+    return true;
+}
+
+/* "char X": what is wrong with it, or NULL. */
+static const char *read_character(Tokenizer *tokenizer, const char *shown, size_t n)
+{
+    int32_t code = -1;
+    Text text = {0};
+    if (visible_parse(&text, shown, n) && text.n) {
+        if (utf8_decode(text.data, text.n, &code) != text.n) code = -1;
+    }
+    text_free(&text);
+    if (code < 0x80) return "not one character beyond ASCII";
+    if (tokenizer_add_character(tokenizer, code) < 0) return "a character that is blank, comes twice, or after a merge";
+    return NULL;
+}
+
+/* "merge X Y": what is wrong with it, or NULL. */
+static const char *read_merge(Tokenizer *tokenizer, const char *shown, size_t n)
+{
+    const char *blank = memchr(shown, ' ', n);
+    if (!blank) return "a merge needs two tokens";
+    size_t n_left = (size_t)(blank - shown);
+    int32_t left = tokenizer_find(tokenizer, shown, n_left), right = tokenizer_find(tokenizer, blank + 1, n - n_left - 1);
+    if (left < 0 || right < 0) return "a merge of a token that no line before it makes";
+    if (tokenizer_add_merge(tokenizer, left, right) < 0) return "a token that comes twice or can't be merged";
+    return NULL;
+}
+
+static const char *read_line(Tokenizer *tokenizer, const char *line, size_t n)
+{
+    if (!n) return "a blank line";
+    if (skip_word(&line, &n, "char ")) return read_character(tokenizer, line, n);
+    if (skip_word(&line, &n, "merge ")) return read_merge(tokenizer, line, n);
+    return "neither \"char X\" nor \"merge X Y\"";
+}
+
+/* The header must be as header_format writes it. */
+static bool read_header(const char *line, size_t n, int32_t *size, uint32_t *hash)
+{
+    char header[128], again[128];
+    if (n >= sizeof header || memchr(line, 0, n)) return false;
+    memcpy(header, line, n);
+    header[n] = 0;
+    if (sscanf(header, "ferry tokenizer 1, %" SCNd32 " tokens, hash %" SCNx32, size, hash) != 2) return false;
+    snprintf(again, sizeof again, header_format, *size, *hash);
+    return !strcmp(header, again) && *size >= TOKENIZER_MIN_SIZE;
+}
+
+static bool load(LineReader *reader, Tokenizer *tokenizer, Error *error)
+{
+    static const char way_out[] = "restore the file from its run or a copy; a changed tokenizer doesn't fit the model";
+    const char *line, *name = lines_name(reader);
+    size_t n;
+    int32_t size;
+    uint32_t hash;
+    int status = lines_next(reader, &line, &n, error);
+    if (status < 0) return false;
+    if (!status || !read_header(line, n, &size, &hash))
+        return error_set(error, "%s: line 1: not a tokenizer of this version of ferry (\"ferry tokenizer 1, ...\")", name);
+    while ((status = lines_next(reader, &line, &n, error)) > 0) {
+        const char *problem = tokenizer_size(tokenizer) < size ? read_line(tokenizer, line, n) : "a line too many";
+        if (problem) return error_set(error, "%s: line %" PRId64 ": %s; %s", name, lines_number(reader), problem, way_out);
+    }
+    if (status < 0) return false;
+    if (tokenizer_size(tokenizer) != size)
+        return error_set(error, "%s: ends after line %" PRId64 " with %" PRId32 " of %" PRId32 " tokens; %s", name,
+                         lines_number(reader), tokenizer_size(tokenizer), size, way_out);
+    if (tokenizer_hash(tokenizer) != hash)
+        return error_set(error, "%s: line 1: hash %08" PRIx32 ", but the lines below give %08" PRIx32 ": they were changed; %s",
+                         name, hash, tokenizer_hash(tokenizer), way_out);
+    return true;
+}
+
+Tokenizer *tokenizer_file_load(const char *path, Error *error)
+{
+    LineReader *reader = lines_open(path, error);
+    if (!reader) return NULL;
+    Tokenizer *tokenizer = tokenizer_new();
+    if (!load(reader, tokenizer, error)) {
+        tokenizer_free(tokenizer);
+        tokenizer = NULL;
+    }
+    lines_close(reader);
+    return tokenizer;
+}

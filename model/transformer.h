@@ -1,0 +1,98 @@
+/* The encoder-decoder Transformer (Vaswani et al. 2017) built from ops. */
+#ifndef FERRY_MODEL_TRANSFORMER_H
+#define FERRY_MODEL_TRANSFORMER_H
+
+#include "autograd/ops.h"
+#include "autograd/params.h"
+#include "core/batch.h"
+
+typedef enum ModelNorm { MODEL_POST_NORM, MODEL_PRE_NORM } ModelNorm;
+typedef enum ModelTie { MODEL_TIE_NONE, MODEL_TIE_DECODER, MODEL_TIE_ALL } ModelTie;
+
+typedef struct ModelConfig {
+    int vocab_size, d_model, d_ff, heads, encoder_layers, decoder_layers;
+    ModelNorm norm;        /* after each residual sum (the paper), or before each sublayer with final norms */
+    Activation activation; /* of the feed-forward layers */
+    ModelTie tie;          /* which of source embedding, target embedding and output projection are one matrix */
+    real dropout;          /* embeddings, and each sublayer's output */
+    real attention_dropout, activation_dropout;
+    real label_smoothing;
+} ModelConfig;
+
+typedef struct Linear {
+    Tensor weight, bias;
+} Linear;
+
+typedef struct Norm {
+    Tensor gain, bias;
+} Norm;
+
+/* One layer; the decoder's have cross-attention, too. Query, key and value projections are one matrix where their input is one. */
+typedef struct Layer {
+    Linear self_input, self_output;               /* [3D, D], [D, D] */
+    Linear cross_query, cross_input, cross_output; /* [D, D], [2D, D] key and value of the encoder's output, [D, D] */
+    Linear ff_input, ff_output;                   /* [F, D], [D, F] */
+} Layer;
+
+typedef struct Stack {
+    int n_layers, n_sublayers;
+    Layer *layer; /* [n_layers] */
+    Norm *norm;   /* [n_sublayers], and with Pre-LN the final norm behind them */
+} Stack;
+
+typedef struct Model {
+    ModelConfig config;
+    Params params;
+    Tensor source_table, target_table, output; /* [V, D]; tied ones share memory */
+    Stack encoder, decoder;
+    Positions positions;
+    real *packed; /* of a frozen model: all weights, packed */
+} Model;
+
+/* A model with memory for its parameters, and for their gradients if asked for; values uninitialized (model_init, or read from
+ * a checkpoint). The configuration must be sound (heads divide d_model). Free with model_free. */
+Model *model_new(const ModelConfig *config, bool gradients);
+void model_free(Model *model);
+
+/* Initial weights: matrices Xavier-uniform (Glorot and Bengio 2010), query, key and value as one [3D, D] matrix (as PyTorch
+ * and fairseq do: sqrt(1/2) of the bound of each alone, which keeps attention soft in the beginning); embeddings normal with
+ * standard deviation 1/sqrt(D), so that scaled embeddings and logits of tied projections have unit variance; biases 0. */
+void model_init(Model *model, uint64_t seed);
+
+/* Pack the weights for inference / forget the packed weights (after which values may change again). */
+void model_freeze(Model *model);
+void model_thaw(Model *model);
+
+/* The encoder's output, [n_tokens, D]. */
+Tensor *model_encode(Model *model, Tape *tape, const Ragged *source);
+
+/* Keys and values of one batch during decoding. Each sentence has room for `capacity[s]` positions. */
+typedef struct DecoderCache {
+    int n_seq;
+    int32_t *first;          /* [n_seq] a sentence's first row in `self` */
+    int32_t *source_start, *source_count; /* [n_seq] its rows in the encoder's output */
+    Tensor *self;            /* [decoder_layers], each [sum of capacities, 2D]: keys, values */
+    Tensor *cross;           /* [decoder_layers], each [source tokens, 2D] */
+    Arena arena;             /* owns all of it */
+} DecoderCache;
+
+/* Cross keys and values of all layers, and room for `capacity` target positions a sentence. Starts as zeros; the arena's memory
+ * is used again. */
+void model_cache_begin(Model *model, Tape *tape, DecoderCache *cache, const Tensor *memory, const Ragged *source,
+                       const int32_t *capacity);
+void model_cache_free(DecoderCache *cache);
+
+/* The decoder's output, [target tokens, D], for targets that begin with BOS. memory: the encoder's output for `source`. */
+Tensor *model_decode(Model *model, Tape *tape, Tensor *memory, const Ragged *source, const Ragged *target);
+
+/* One step: sentence sequence[i] (of the cache) gets `token[i]` at `position`; [n, D]. The tape must not record. */
+Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, const int32_t *sequence, const int32_t *token,
+                          int position);
+
+/* Logits [rows, V] of decoder outputs. */
+Tensor *model_logits(Model *model, Tape *tape, Tensor *hidden);
+
+/* The training loss of a batch: label-smoothed cross-entropy summed over target tokens, times `scale`. */
+Tensor *model_loss(Model *model, Tape *tape, const Batch *batch, real scale, LossSums *sums);
+
+#endif

@@ -1,0 +1,21 @@
+/* Temporary files of the tests, and gzip. */
+#ifndef FERRY_TESTS_TEMP_H
+#define FERRY_TESTS_TEMP_H
+
+#include "data/lines.h"
+#include "data/text.h"
+
+/* A new folder; temp_remove removes it with all that is in it. */
+char *temp_folder(void);
+void temp_remove(char *folder);
+
+/* Write the bytes to folder/name; returns the path, to be freed with mem_free. */
+char *temp_file(const char *folder, const char *name, const void *bytes, size_t n);
+
+/* Append a gzip member that holds the bytes. */
+void temp_gzip(Text *out, const void *bytes, size_t n);
+
+/* A list of one file. */
+FileList temp_list(char **path);
+
+#endif

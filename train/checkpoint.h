@@ -1,0 +1,54 @@
+/* Checkpoints: one safetensors file with the parameters under their plain names, Adam's moments as "adam.m." and "adam.v." and the
+ * name, and in its metadata all that training needs to go on exactly. */
+#ifndef FERRY_TRAIN_CHECKPOINT_H
+#define FERRY_TRAIN_CHECKPOINT_H
+
+#include <stdint.h>
+
+#include "autograd/params.h"
+#include "core/error.h"
+#include "train/adam.h"
+
+/* Where training stands. Everything in it is a function of data, options and step, never of time. */
+typedef struct TrainState {
+    int64_t step;           /* updates made */
+    int64_t epoch;          /* from 0 */
+    int64_t position;       /* pairs of the epoch that were used */
+    int64_t validated_step; /* the step of the last validation, 0: none yet */
+    int64_t logged_step;    /* the step of the last row of log.tsv */
+    int64_t best_step;      /* the step of the best validation, 0: none yet */
+    int64_t n_worse;        /* validations since then */
+    double best_score;      /* higher is better: BLEU, or minus the loss */
+    double window_loss;     /* since the last row: sum of the loss over tokens */
+    int64_t window_tokens;  /* and the number of tokens */
+    double gradient_norm;   /* at the last step, before clipping */
+} TrainState;
+
+/* What a checkpoint belongs to: training goes on only with the same. */
+typedef struct CheckpointOrigin {
+    const char *options; /* options_to_text */
+    uint32_t tokenizer_hash;
+    uint64_t data_hash;
+    const char *kernel; /* machine_kernel: another one gives other last bits */
+} CheckpointOrigin;
+
+typedef struct Checkpoint {
+    char *path;
+    struct Safetensors *file;
+    TrainState state;
+    CheckpointOrigin origin; /* its texts live as long as the checkpoint */
+} Checkpoint;
+
+/* Write the file atomically: on error, what was there before is still there. */
+bool checkpoint_save(const char *path, const Params *params, const Adam *adam, const TrainState *state,
+                     const CheckpointOrigin *origin, Error *error);
+
+/* Open and check all of it (checksums, format version, metadata). Close with checkpoint_close. */
+bool checkpoint_open(Checkpoint *checkpoint, const char *path, Error *error);
+void checkpoint_close(Checkpoint *checkpoint);
+
+/* Copy the parameters, which must be the same by name and shape; and the optimizer's moments and step. */
+bool checkpoint_read_params(const Checkpoint *checkpoint, Params *params, Error *error);
+bool checkpoint_read_adam(const Checkpoint *checkpoint, const Params *params, Adam *adam, Error *error);
+
+#endif

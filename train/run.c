@@ -1,0 +1,154 @@
+#include "train/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "data/tokenizer_file.h"
+#include "train/files.h"
+#include "train/machine.h"
+
+ModelConfig run_model_config(const Options *o, int vocab_size)
+{
+    return (ModelConfig){
+        .vocab_size = vocab_size,
+        .d_model = (int)o->model_d_model,
+        .d_ff = (int)o->model_d_ff,
+        .heads = (int)o->model_heads,
+        .encoder_layers = (int)o->model_encoder_layers,
+        .decoder_layers = (int)o->model_decoder_layers,
+        .norm = o->model_norm == NORM_PRE ? MODEL_PRE_NORM : MODEL_POST_NORM,
+        .activation = o->model_activation == ACTIVATION_GELU ? ACTIVATE_GELU : ACTIVATE_RELU,
+        .tie = o->model_tie == TIE_ALL ? MODEL_TIE_ALL : o->model_tie == TIE_DECODER ? MODEL_TIE_DECODER : MODEL_TIE_NONE,
+        .dropout = (real)o->train_dropout,
+        .attention_dropout = (real)o->train_attention_dropout,
+        .activation_dropout = (real)o->train_activation_dropout,
+        .label_smoothing = (real)o->train_label_smoothing,
+    };
+}
+
+char *run_checkpoint_name(int64_t step)
+{
+    return mem_format("checkpoint-%08" PRId64 ".safetensors", step);
+}
+
+bool run_checkpoints(const char *folder, char ***names, int *n_names, Error *error)
+{
+    return folder_list(folder, "checkpoint-", ".safetensors", names, n_names, error);
+}
+
+void run_free_names(char **names, int n_names)
+{
+    for (int i = 0; i < n_names; i++) mem_free(names[i]);
+    mem_free(names);
+}
+
+bool run_newest(const char *folder, Checkpoint *checkpoint, bool *found, Error *error)
+{
+    char **names;
+    int n;
+    if (!run_checkpoints(folder, &names, &n, error)) return false;
+    *found = false;
+    for (int i = n - 1; i >= 0 && !*found; i--) {
+        char *path = path_join(folder, names[i]);
+        Error unsound = {0};
+        *found = checkpoint_open(checkpoint, path, &unsound);
+        if (!*found) warn("%s; trying the checkpoint before it", unsound.text);
+        mem_free(path);
+    }
+    run_free_names(names, n);
+    if (n && !*found) return error_set(error, "none of the %d checkpoints in %s is sound; train into another folder (--run), or remove them to start anew", n, folder);
+    return true;
+}
+
+int run_lock(const char *folder, Error *error)
+{
+    char *path = path_join(folder, "lock");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        error_set(error, "cannot write %s: %s", path, strerror(errno));
+    } else if (flock(fd, LOCK_EX | LOCK_NB)) {
+        if (errno == EWOULDBLOCK) error_set(error, "another process is training in %s; wait for it, or choose another folder with --run", folder);
+        else error_set(error, "cannot lock %s: %s", path, strerror(errno));
+        close(fd);
+        fd = -1;
+    }
+    mem_free(path);
+    return fd;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* The folder and the checkpoint that `model` names. */
+static bool locate(const char *model, char **folder, char **checkpoint, Error *error)
+{
+    if (!file_exists(model)) return error_set(error, "there is no model %s (-m names the run folder of a trained model)", model);
+    if (!is_folder(model)) {
+        *folder = path_folder(model);
+        *checkpoint = mem_string(model);
+        return true;
+    }
+    *folder = mem_string(model);
+    *checkpoint = path_join(model, RUN_BEST);
+    if (file_exists(*checkpoint)) return true;
+    mem_free(*checkpoint);
+    *checkpoint = path_join(model, RUN_LAST);
+    if (file_exists(*checkpoint)) return true;
+    mem_free(*checkpoint);
+    mem_free(*folder);
+    return error_set(error, "%s has no checkpoint yet: neither 'best' nor 'last' is there", model);
+}
+
+static bool load(Run *run, Error *error)
+{
+    char *path = path_join(run->folder, RUN_TOKENIZER);
+    run->tokenizer = tokenizer_file_load(path, error);
+    mem_free(path);
+    if (!run->tokenizer) return false;
+    if (tokenizer_hash(run->tokenizer) != run->checkpoint.origin.tokenizer_hash)
+        return error_set(error, "%s/%s is not the tokenizer that %s was trained with", run->folder, RUN_TOKENIZER, run->checkpoint.path);
+    /* The checkpoint knows best what model it holds. */
+    if (!options_from_text(&run->options, run->checkpoint.path, run->checkpoint.origin.options, error)) return false;
+    ModelConfig config = run_model_config(&run->options, tokenizer_size(run->tokenizer));
+    run->model = model_new(&config, false);
+    if (!checkpoint_read_params(&run->checkpoint, &run->model->params, error)) return false;
+    model_freeze(run->model);
+    return true;
+}
+
+bool run_open(Run *run, const CommandLine *line, Error *error)
+{
+    *run = (Run){0};
+    char *checkpoint;
+    if (!locate(line->flag[FLAG_MODEL], &run->folder, &checkpoint, error)) return false;
+    char *config = path_join(run->folder, RUN_CONFIG);
+    bool good = command_options(line, config, &run->options, error);
+    if (good) {
+        good = machine_start(&run->options, error) && checkpoint_open(&run->checkpoint, checkpoint, error) && load(run, error);
+        if (!good) run_close(run);
+    } else {
+        mem_free(run->folder);
+    }
+    mem_free(config);
+    mem_free(checkpoint);
+    return good;
+}
+
+void run_close(Run *run)
+{
+    model_free(run->model);
+    tokenizer_free(run->tokenizer);
+    if (run->checkpoint.file) checkpoint_close(&run->checkpoint);
+    options_free(&run->options);
+    mem_free(run->folder);
+    *run = (Run){0};
+}

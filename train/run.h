@@ -1,0 +1,47 @@
+/* The run folder: what training leaves behind, and how the other commands find a trained model in it.
+ *     config.ini  tokenizer.bpe  checkpoint-00001000.safetensors ..  last -> ..  best -> ..  log.tsv  lock */
+#ifndef FERRY_TRAIN_RUN_H
+#define FERRY_TRAIN_RUN_H
+
+#include "data/tokenizer.h"
+#include "model/transformer.h"
+#include "train/checkpoint.h"
+#include "train/command.h"
+#include "train/options.h"
+
+#define RUN_CONFIG "config.ini"
+#define RUN_TOKENIZER "tokenizer.bpe"
+#define RUN_LOG "log.tsv"
+#define RUN_LAST "last"
+#define RUN_BEST "best"
+
+/* A trained model, ready to translate. */
+typedef struct Run {
+    char *folder;
+    Options options; /* of its config.ini, and of the command line */
+    Tokenizer *tokenizer;
+    Checkpoint checkpoint;
+    Model *model;
+} Run;
+
+/* Open the model that -m names: a run folder (its best checkpoint, else its last) or a checkpoint in one. Starts the machine. */
+bool run_open(Run *run, const CommandLine *line, Error *error);
+void run_close(Run *run);
+
+/* The model that the options describe. */
+ModelConfig run_model_config(const Options *options, int vocab_size);
+
+/* The file name of the checkpoint of a step; free with mem_free. */
+char *run_checkpoint_name(int64_t step);
+/* The folder's checkpoints, oldest first; names without the folder, free them and the array. */
+bool run_checkpoints(const char *folder, char ***names, int *n_names, Error *error);
+void run_free_names(char **names, int n_names);
+
+/* The newest sound checkpoint of the folder; unsound ones are warned of. *found is false if there is no checkpoint at all. An
+ * error if there are some and none is sound. */
+bool run_newest(const char *folder, Checkpoint *checkpoint, bool *found, Error *error);
+
+/* Keep others from training in this folder: a lock that ends with the process, however it ends. Returns a file descriptor, or -1. */
+int run_lock(const char *folder, Error *error);
+
+#endif
