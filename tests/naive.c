@@ -21,7 +21,7 @@ static void abort_with(const char *what, const char *format, va_list arguments)
 {
     char where[256];
     vsnprintf(where, sizeof where, format, arguments);
-    ck_abort_msg("%s: %s: %s", kernel.name, where, what);
+    ck_abort_msg("%s: %s: %s", kernel.name ? kernel.name : "no kernels", where, what);
 }
 
 void expect_within(double got, double want, double limit, const char *format, ...)
