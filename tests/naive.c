@@ -40,7 +40,8 @@ void expect_near(double got, Sum want, const char *format, ...)
     const double limit = TOLERANCE * want.size;
     if (fabs(got - want.value) <= limit) return;
     char what[128];
-    snprintf(what, sizeof what, "%.17g instead of %.17g: off by %.3g, allowed %.3g", got, want.value, got - want.value, limit);
+    snprintf(what, sizeof what, "%.17g instead of %.17g: off by %.3g, allowed %.3g", got, want.value, got - want.value,
+             limit);
     va_list arguments;
     va_start(arguments, format);
     abort_with(what, format, arguments);
@@ -52,7 +53,8 @@ void expect_same(const real *got, const real *want, int n, const char *format, .
     for (int i = 0; i < n; i++) {
         if (!memcmp(got + i, want + i, sizeof *got)) continue;
         char what[128];
-        snprintf(what, sizeof what, "element %d of %d has other bits: %a instead of %a", i, n, (double)got[i], (double)want[i]);
+        snprintf(what, sizeof what, "element %d of %d has other bits: %a instead of %a", i, n, (double)got[i],
+                 (double)want[i]);
         va_list arguments;
         va_start(arguments, format);
         abort_with(what, format, arguments);
@@ -186,7 +188,8 @@ static void forward(const AttentionHead *head, NaiveAttention *a)
         for (int j = 0; j < n; j++) {
             Sum score = {0};
             for (int c = 0; c < width; c++)
-                sum_add(&score, at(head->q.value, head->q.stride, i, c) * at(head->k.value, head->k.stride, j, c) / sqrt(width));
+                sum_add(&score, at(head->q.value, head->q.stride, i, c) * at(head->k.value, head->k.stride, j, c) /
+                                    sqrt(width));
             weight[j] = (Sum){exp(score.value), 1 + score.size};
             total += weight[j].value;
             largest_size = fmax(largest_size, weight[j].size);
@@ -241,8 +244,12 @@ NaiveAttention naive_attention(const AttentionHead *head, bool with_gradients)
 {
     const size_t width = (size_t)head->width, n_q = (size_t)head->n_q, n_k = (size_t)head->n_k;
     NaiveAttention a = {
-        .weights = calloc(n_q * n_k, sizeof(Sum)), .out = calloc(n_q * width, sizeof(Sum)), .log_sum = calloc(n_q, sizeof(Sum)),
-        .gq = calloc(n_q * width, sizeof(Sum)), .gk = calloc(n_k * width, sizeof(Sum)), .gv = calloc(n_k * width, sizeof(Sum)),
+        .weights = calloc(n_q * n_k, sizeof(Sum)),
+        .out = calloc(n_q * width, sizeof(Sum)),
+        .log_sum = calloc(n_q, sizeof(Sum)),
+        .gq = calloc(n_q * width, sizeof(Sum)),
+        .gk = calloc(n_k * width, sizeof(Sum)),
+        .gv = calloc(n_k * width, sizeof(Sum)),
     };
     forward(head, &a);
     if (with_gradients) backward(head, &a);

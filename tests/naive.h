@@ -34,8 +34,8 @@ void expect_near(double got, Sum want, const char *format, ...) FERRY_PRINTF(3, 
 /* Unless the n elements are equal bit for bit */
 void expect_same(const real *got, const real *want, int n, const char *format, ...) FERRY_PRINTF(4, 5);
 
-/* Kernel sets that run here: for tcase_add_loop_test(tcase, test, 0, naive_n_sets()), in which naive_use_set(_i) is the first
- * line. */
+/* Kernel sets that run here: for tcase_add_loop_test(tcase, test, 0, naive_n_sets()), in which naive_use_set(_i) is the
+ * first line. */
 int naive_n_sets(void);
 void naive_use_set(int index);
 
@@ -51,7 +51,7 @@ int naive_draw(uint64_t seed, int n);
 Sum naive_product(const Matmul *product, int i, int j, real start);
 real naive_chain(const Matmul *product, int i, int j, real start, bool fused);
 
-/* The 16-bit number `element` of a stream in the layout of random_group, from the scalar Philox; and dropout's mask there. */
+/* The 16-bit number `element` of a stream in the layout of random_group, from the scalar Philox; dropout's mask there */
 uint32_t naive_bits(const RandomStream *stream, uint64_t element);
 real naive_mask(const Dropout *dropout, uint64_t element);
 
@@ -59,8 +59,8 @@ real naive_mask(const Dropout *dropout, uint64_t element);
 double naive_gelu(double x);
 double naive_gelu_slope(double x);
 
-/* Attention with all its weights in memory; results are dense, [n_q, width] and [n_k, width], log_sum [n_q]. The gradients, if
- * `backward`, are what has to be added. `weights` [n_q, n_k]: after the softmax, before dropout. */
+/* Attention with all its weights in memory; results are dense, [n_q, width] and [n_k, width], log_sum [n_q]. The gradients,
+ * if `backward`, are what has to be added. `weights` [n_q, n_k]: after the softmax, before dropout. */
 typedef struct NaiveAttention {
     Sum *weights, *out, *log_sum, *gq, *gk, *gv;
 } NaiveAttention;

@@ -37,7 +37,8 @@ static int elements(const Case *t, int index)
 
 static Case case_make(int n_q, int n_k, int width, int visible, const Dropout *dropout, uint64_t seed)
 {
-    Case t = {.head = {.n_q = n_q, .n_k = n_k, .width = width, .visible = visible, .dropout = dropout, .dropout_group = seed % 97}};
+    Case t = {.head = {.n_q = n_q, .n_k = n_k, .width = width, .visible = visible, .dropout = dropout,
+                       .dropout_group = seed % 97}};
     for (int i = 0; i < 4; i++) {
         AttentionView *v = view(&t, i);
         v->stride = (size_t)(width + GAP);
@@ -73,13 +74,15 @@ static void case_free(Case *t)
 static void expect_guards(Case *t)
 {
     for (int i = 0; i < GUARDS; i++)
-        expect_within((double)t->head.scratch[t->scratch_size + (size_t)i], (double)guard, 0, "scratch of %d x %d x %d overrun by %d",
-                      t->head.n_q, t->head.n_k, t->head.width, i + 1);
+        expect_within((double)t->head.scratch[t->scratch_size + (size_t)i], (double)guard, 0,
+                      "scratch of %d x %d x %d overrun by %d", t->head.n_q, t->head.n_k, t->head.width, i + 1);
     const int width = t->head.width, stride = width + GAP;
     for (int i = 0; i < 4; i++)
         for (int r = 0; r < rows(t, i); r++) {
-            expect_same(view(t, i)->value + r * stride + width, t->start[2 * i] + r * stride + width, GAP, "gap of row %d", r);
-            expect_same(view(t, i)->grad + r * stride + width, t->start[2 * i + 1] + r * stride + width, GAP, "gap of gradient %d", r);
+            expect_same(view(t, i)->value + r * stride + width, t->start[2 * i] + r * stride + width, GAP, "gap of row %d",
+                        r);
+            expect_same(view(t, i)->grad + r * stride + width, t->start[2 * i + 1] + r * stride + width, GAP,
+                        "gap of gradient %d", r);
         }
 }
 
@@ -91,8 +94,8 @@ static void expect_rows(const Case *t, const real *got, const Sum *want, const r
         for (int c = 0; c < width; c++) {
             Sum sum = want[r * width + c];
             if (before) sum_add(&sum, (double)before[r * stride + c]);
-            expect_near((double)got[r * stride + c], sum, "%s of %d x %d x %d, visible %d: (%d, %d)", name, t->head.n_q, t->head.n_k,
-                        width, t->head.visible, r, c);
+            expect_near((double)got[r * stride + c], sum, "%s of %d x %d x %d, visible %d: (%d, %d)", name,
+                        t->head.n_q, t->head.n_k, width, t->head.visible, r, c);
         }
 }
 
@@ -125,7 +128,7 @@ static Dropout dropout_of(uint32_t threshold)
                      .keep_scale = 1 / (1 - (real)threshold / 65536)};
 }
 
-/* All lengths 1 .. 70, and beyond two tiles: self (all visible), causal, cross, and a step of decoding; every other with dropout */
+/* All lengths 1 .. 70, and beyond two tiles: self (all visible), causal, cross, a step of decoding; half with dropout */
 START_TEST(equals_the_definition)
 {
     naive_use_set(_i);
@@ -203,8 +206,10 @@ START_TEST(causal_row_ignores_the_future)
         for (int r = 0; r < N; r++)
             for (int c = 0; r != row && c < WIDTH; c++) t.head.out.grad[r * stride + c] = 0;
         kernel.attention_backward(&t.head);
-        expect_same(t.head.k.grad + (row + 1) * stride, t.start[3] + (row + 1) * stride, (N - row - 1) * stride, "gk after %d", row);
-        expect_same(t.head.v.grad + (row + 1) * stride, t.start[5] + (row + 1) * stride, (N - row - 1) * stride, "gv after %d", row);
+        expect_same(t.head.k.grad + (row + 1) * stride, t.start[3] + (row + 1) * stride, (N - row - 1) * stride,
+                    "gk after %d", row);
+        expect_same(t.head.v.grad + (row + 1) * stride, t.start[5] + (row + 1) * stride, (N - row - 1) * stride,
+                    "gv after %d", row);
         free(out);
         free(log_sum);
         case_free(&t);
@@ -255,7 +260,8 @@ START_TEST(row_independent_of_its_neighbours)
             part.log_sum = log_sum;
             kernel.attention_forward(&part);
             for (int i = 0; i < n; i++)
-                expect_same(out + i * WIDTH, t.head.out.value + (size_t)(first + i) * t.head.out.stride, WIDTH, "row %d", first + i);
+                expect_same(out + i * WIDTH, t.head.out.value + (size_t)(first + i) * t.head.out.stride, WIDTH, "row %d",
+                            first + i);
         }
     case_free(&t);
 }
@@ -263,8 +269,8 @@ END_TEST
 
 /* ---- known arithmetic ---- */
 
-/* With one-hot values the output is the weights: rows sum to 1, and score = log(weight) + log_sum. Scores of random normal queries
- * and keys have the variance 1 whatever the width. */
+/* With one-hot values the output is the weights: rows sum to 1, and score = log(weight) + log_sum. Scores of random normal
+ * queries and keys have the variance 1 whatever the width. */
 START_TEST(weights_sum_to_1_and_scores_keep_unit_variance)
 {
     naive_use_set(_i);
@@ -309,7 +315,8 @@ START_TEST(nan_is_seen)
             Case t = case_make(n, n, 8, n, NULL, 1);
             view(&t, input)->value[(size_t)(n - 1) * t.head.q.stride] = (real)NAN;
             kernel.attention_forward(&t.head);
-            ck_assert_msg(isnan(t.head.out.value[(size_t)(n - 1) * t.head.q.stride]), "%s: NaN in input %d hidden", kernel.name, input);
+            ck_assert_msg(isnan(t.head.out.value[(size_t)(n - 1) * t.head.q.stride]), "%s: NaN in input %d hidden",
+                          kernel.name, input);
             case_free(&t);
         }
 }

@@ -102,13 +102,15 @@ START_TEST(random_bits_are_philox)
     /* also where the counter's lower word wraps, and the last groups whose elements have 64-bit numbers */
     static const uint64_t firsts[] = {0, 1, 12345, (1ull << 28) - 2, 1ull << 32, (1ull << 57) - 3};
     for (int s = 0; s < 4; s++) {
-        RandomStream stream = random_stream(0x123456789abcdefull * (uint64_t)s, RANDOM_DROPOUT, (uint32_t)s * 77, 0xfffffff0u + (uint32_t)s);
+        RandomStream stream = random_stream(0x123456789abcdefull * (uint64_t)s, RANDOM_DROPOUT, (uint32_t)s * 77,
+                                            0xfffffff0u + (uint32_t)s);
         for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++) {
             uint16_t bits[GROUPS * RANDOM_GROUP + 1];
             bits[GROUPS * RANDOM_GROUP] = 4711;
             kernel.random_group(&stream, firsts[f], GROUPS, bits);
             for (int i = 0; i < GROUPS * RANDOM_GROUP; i++)
-                expect_within(bits[i], naive_bits(&stream, firsts[f] * RANDOM_GROUP + (uint64_t)i), 0, "stream %d, bits %d", s, i);
+                expect_within(bits[i], naive_bits(&stream, firsts[f] * RANDOM_GROUP + (uint64_t)i), 0, "stream %d, bits %d",
+                              s, i);
             ck_assert_uint_eq(bits[GROUPS * RANDOM_GROUP], 4711);
         }
     }
@@ -136,7 +138,7 @@ START_TEST(dropout_share_and_values)
 }
 END_TEST
 
-/* The mask is a function of the element: cut anywhere at groups, with any length, it is the same, and the scalar Philox's. */
+/* The mask is a function of the element: cut at any group, with any length, it is the same, and the scalar Philox's. */
 START_TEST(dropout_independent_of_cut)
 {
     naive_use_set(_i);
@@ -147,7 +149,8 @@ START_TEST(dropout_independent_of_cut)
             real *mask = naive_uniform(1, n);
             kernel.dropout_mask(&dropout, first, n, mask);
             for (int i = 0; i < n; i++)
-                expect_within((double)mask[i], (double)naive_mask(&dropout, first + (uint64_t)i), 0, "from group %d: mask %d of %d", cut, i, n);
+                expect_within((double)mask[i], (double)naive_mask(&dropout, first + (uint64_t)i), 0,
+                              "from group %d: mask %d of %d", cut, i, n);
             free(mask);
         }
 }
@@ -161,7 +164,8 @@ START_TEST(flat_blocks)
     for (int index = 0; index < N_LENGTHS; index++) {
         const int n = length(index);
         const real factor = (real)-0.7;
-        real *x = naive_uniform(1, n), *y = naive_uniform(2, n), *z = naive_uniform(3, n), *mask = mask_of(n), *got = naive_copy(x, n);
+        real *x = naive_uniform(1, n), *y = naive_uniform(2, n), *z = naive_uniform(3, n), *mask = mask_of(n);
+        real *got = naive_copy(x, n);
         kernel.scale(n, factor, got);
         for (int i = 0; i < n; i++) {
             Sum want = {0};
@@ -206,7 +210,8 @@ END_TEST
 /* Forward on x (+ z mask), then backward, beside the definition */
 static void check_layer_norm(int n, bool with_z, bool with_mask)
 {
-    real *x = naive_uniform(1, n), *z = naive_uniform(2, n), *mask = mask_of(n), *gain = naive_uniform(4, n), *bias = naive_uniform(5, n);
+    real *x = naive_uniform(1, n), *z = naive_uniform(2, n), *mask = mask_of(n);
+    real *gain = naive_uniform(4, n), *bias = naive_uniform(5, n);
     real *s = naive_uniform(6, n), *y = naive_uniform(7, n), *untouched = naive_copy(s, n), statistics[2];
     for (int i = 0; i < n; i++) x[i] = 3 * x[i] + 1;
     kernel.layer_norm_row(n, x, with_z ? z : NULL, with_mask ? mask : NULL, gain, bias, s, y, statistics);
@@ -226,11 +231,13 @@ static void check_layer_norm(int n, bool with_z, bool with_mask)
     const double inverse = 1 / sqrt(variance + (double)LAYER_NORM_EPSILON);
     expect_near((double)statistics[0], mean, "layer norm %d: mean", n);
     /* d variance = 2 deviation d s, by which the inverse deviation changes as its third power */
-    expect_near((double)statistics[1], (Sum){inverse, inverse * (1 + inverse * mean.size)}, "layer norm %d: 1 / deviation", n);
+    expect_near((double)statistics[1], (Sum){inverse, inverse * (1 + inverse * mean.size)},
+                "layer norm %d: 1 / deviation", n);
     for (int i = 0; i < n; i++) {
         const double size = inverse * (fabs((double)input[i]) + mean.size);
-        expect_near((double)y[i], (Sum){((double)input[i] - mean.value) * inverse * (double)gain[i] + (double)bias[i],
-                                        size * (1 + size) * fabs((double)gain[i]) + fabs((double)bias[i])}, "layer norm %d: y %d", n, i);
+        const Sum want = {((double)input[i] - mean.value) * inverse * (double)gain[i] + (double)bias[i],
+                          size * (1 + size) * fabs((double)gain[i]) + fabs((double)bias[i])};
+        expect_near((double)y[i], want, "layer norm %d: y %d", n, i);
     }
 
     real *gy = naive_uniform(8, n), *gs = naive_uniform(9, n), *ggain = naive_uniform(10, n), *gbias = naive_uniform(11, n);
@@ -238,7 +245,8 @@ static void check_layer_norm(int n, bool with_z, bool with_mask)
     kernel.layer_norm_row_backward(n, input, gain, statistics, gy, gs, ggain, gbias);
     Sum average_g = {0}, average_gh = {0};
     for (int i = 0; i < n; i++) {
-        const double h = ((double)input[i] - (double)statistics[0]) * (double)statistics[1], g = (double)gy[i] * (double)gain[i];
+        const double h = ((double)input[i] - (double)statistics[0]) * (double)statistics[1];
+        const double g = (double)gy[i] * (double)gain[i];
         sum_add(&average_g, g / n);
         sum_add(&average_gh, g * h / n);
         Sum want_gain = {0}, want_bias = {0};
@@ -302,8 +310,8 @@ START_TEST(relu_and_its_gradient)
     naive_use_set(_i);
     for (int index = 0; index < 2 * N_LENGTHS; index++) {
         const int n = length(index / 2);
-        real *x = activation_inputs(n), *y = naive_uniform(2, n), *gy = naive_uniform(3, n), *gx = naive_uniform(4, n), *mask = mask_of(n);
-        real *gx0 = naive_copy(gx, n);
+        real *x = activation_inputs(n), *y = naive_uniform(2, n), *mask = mask_of(n);
+        real *gy = naive_uniform(3, n), *gx = naive_uniform(4, n), *gx0 = naive_copy(gx, n);
         kernel.relu(n, x, index % 2 ? mask : NULL, y);
         kernel.relu_backward(n, x, index % 2 ? mask : NULL, gy, gx);
         for (int i = 0; i < n; i++) {
@@ -325,16 +333,17 @@ START_TEST(gelu_and_its_gradient)
     naive_use_set(_i);
     for (int index = 0; index < 2 * N_LENGTHS; index++) {
         const int n = length(index / 2);
-        real *x = activation_inputs(n), *y = naive_uniform(2, n), *gy = naive_uniform(3, n), *gx = naive_uniform(4, n), *mask = mask_of(n);
-        real *gx0 = naive_copy(gx, n);
+        real *x = activation_inputs(n), *y = naive_uniform(2, n), *mask = mask_of(n);
+        real *gy = naive_uniform(3, n), *gx = naive_uniform(4, n), *gx0 = naive_copy(gx, n);
         kernel.gelu(n, x, index % 2 ? mask : NULL, y);
         kernel.gelu_backward(n, x, index % 2 ? mask : NULL, gy, gx);
         for (int i = 0; i < n; i++) {
             const double m = index % 2 ? (double)mask[i] : 1, v = (double)x[i];
             /* 1 + erf is a difference where x < 0: its error is relative to 1. */
             expect_near((double)y[i], (Sum){naive_gelu(v) * m, fabs(v) * m}, "gelu(%g)", v);
-            expect_near((double)gx[i], (Sum){(double)gx0[i] + (double)gy[i] * m * naive_gelu_slope(v),
-                                             fabs((double)gx0[i]) + fabs((double)gy[i]) * m * (1 + fabs(v))}, "gelu'(%g)", v);
+            const Sum slope = {(double)gx0[i] + (double)gy[i] * m * naive_gelu_slope(v),
+                               fabs((double)gx0[i]) + fabs((double)gy[i]) * m * (1 + fabs(v))};
+            expect_near((double)gx[i], slope, "gelu'(%g)", v);
         }
         FREE(x, y, gy, gx, mask, gx0);
     }
@@ -375,7 +384,8 @@ static void check_cross_entropy(int n, real spread, real smoothing, real scale)
         const double p = exp((double)logits[i] - log_sum), target = s / n + (i == label ? 1 - s : 0);
         const double least = exp(exp_low + 1) / TOLERANCE; /* exp never returns less than a normal number */
         const double own_size = p * size + target + least;
-        expect_near((double)gradient[i], (Sum){(p - target) * (double)scale, own_size * (double)scale}, "gradient of %d: %d", n, i);
+        expect_near((double)gradient[i], (Sum){(p - target) * (double)scale, own_size * (double)scale},
+                    "gradient of %d: %d", n, i);
         sum.value += (double)gradient[i];
         sum.size += own_size * (double)scale;
         probability.value += (double)gradient[i] / (double)scale + target;
@@ -456,9 +466,14 @@ START_TEST(adam)
         }
         for (int t = 1; t <= STEPS; t++) {
             real *gradient = naive_uniform(100 + (uint64_t)t, n), *before = naive_copy(gradient, n);
-            const AdamStep step = {.gradient_scale = (real)clip, .beta1 = (real)beta1, .beta2 = (real)beta2,
-                                   .rate = (real)(rate / (1 - pow(beta1, t))), .v_scale = (real)(1 / sqrt(1 - pow(beta2, t))),
-                                   .epsilon = (real)epsilon};
+            const AdamStep step = {
+                .gradient_scale = (real)clip,
+                .beta1 = (real)beta1,
+                .beta2 = (real)beta2,
+                .rate = (real)(rate / (1 - pow(beta1, t))),
+                .v_scale = (real)(1 / sqrt(1 - pow(beta2, t))),
+                .epsilon = (real)epsilon,
+            };
             kernel.adam(n, &step, weight, gradient, m, v);
             expect_same(gradient, before, n, "gradient");
             for (int i = 0; i < n; i++) {

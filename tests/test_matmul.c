@@ -66,11 +66,12 @@ static void expect_guards(const Case *t)
     for (int at = 0; at < t->c_size; at++) {
         int row = (at - MARGIN) / (int)t->p.c_stride, column = (at - MARGIN) % (int)t->p.c_stride;
         if (at < MARGIN || row >= t->p.m || column >= t->p.n)
-            expect_within((double)t->c[at], (double)guard, 0, "kind %d, %d x %d x %d: guard %d", t->p.kind, t->p.m, t->p.n, t->p.k, at);
+            expect_within((double)t->c[at], (double)guard, 0, "kind %d, %d x %d x %d: guard %d", t->p.kind, t->p.m, t->p.n,
+                          t->p.k, at);
     }
 }
 
-/* The whole of C near the sums in double; `chain`: and each element the bits of the chain. Big products: every `step`-th element. */
+/* C near the sums in double, and if `chain` each element the bits of the chain; every `step`-th element */
 static void expect_product(const Case *t, bool chain, int step)
 {
     const Matmul *p = &t->p;
@@ -78,7 +79,8 @@ static void expect_product(const Case *t, bool chain, int step)
     for (int e = 0; e < p->m * p->n; e += step) {
         int i = e / p->n, j = e % p->n;
         real start = case_start(t, i, j), got = p->c[(size_t)i * p->c_stride + (size_t)j];
-        expect_near((double)got, naive_product(p, i, j, start), "kind %d, %d x %d x %d: (%d, %d)", p->kind, p->m, p->n, p->k, i, j);
+        expect_near((double)got, naive_product(p, i, j, start), "kind %d, %d x %d x %d: (%d, %d)", p->kind, p->m, p->n,
+                    p->k, i, j);
         if (!chain) continue;
         real want = naive_chain(p, i, j, start, fused);
         expect_same(&got, &want, 1, "kind %d, %d x %d x %d: chain of (%d, %d)", p->kind, p->m, p->n, p->k, i, j);
@@ -173,8 +175,8 @@ START_TEST(block_kernel)
             for (int l = 0; l < k; l++)
                 for (int j = n; j < width; j++) t.b[l * width + j] = (real)NAN;
             bool transposed = t.p.kind == MATMUL_TN;
-            kernel.matmul_block(m, n, k, t.a, transposed ? 1 : t.p.a_stride, transposed ? t.p.a_stride : 1, t.b, t.p.b_stride,
-                                t.p.c, t.p.c_stride, t.p.bias, t.p.add);
+            kernel.matmul_block(m, n, k, t.a, transposed ? 1 : t.p.a_stride, transposed ? t.p.a_stride : 1, t.b,
+                                t.p.b_stride, t.p.c, t.p.c_stride, t.p.bias, t.p.add);
             expect_product(&t, true, 1);
             case_free(&t);
         }
@@ -230,7 +232,8 @@ START_TEST(bits_independent_of_cut)
                 for (int j = 0; j < n; j++) c[i * n + j] = case_start(&t, i0 + i, j0 + j);
             matmul(&part, &arena);
             for (int i = 0; i < m; i++)
-                expect_same(c + i * n, t.p.c + (size_t)(i0 + i) * t.p.c_stride + j0, n, "kind %d: row %d from %d on", kind, i0 + i, j0);
+                expect_same(c + i * n, t.p.c + (size_t)(i0 + i) * t.p.c_stride + j0, n, "kind %d: row %d from %d on", kind,
+                            i0 + i, j0);
             free(c);
         }
         arena_free(&arena);
@@ -351,7 +354,7 @@ START_TEST(openblas_products)
     check_small_products();
     static const int sizes[][3] = {
         {512, 513, 20}, {513, 40, 1025}, {1030, 520, 5}, /* tiles of C */
-        {30, 20, 2047}, {30, 20, 2048}, {40, 70, 3100}, {1025, 3, 2048}, {3, 1025, 2050}, /* the inner dimension cut, or not */
+        {30, 20, 2047}, {30, 20, 2048}, {40, 70, 3100}, {1025, 3, 2048}, {3, 1025, 2050}, /* long inner dimensions */
     };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)

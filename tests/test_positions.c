@@ -30,8 +30,10 @@ START_TEST(shift_is_a_linear_map)
             for (int c = 0; c < WIDTH; c += 2) {
                 const double sine = (double)pe[k * WIDTH + c], cosine = (double)pe[k * WIDTH + c + 1];
                 const double even = (double)pe[p * WIDTH + c], odd = (double)pe[p * WIDTH + c + 1];
-                expect_near((double)pe[(p + k) * WIDTH + c], (Sum){cosine * even + sine * odd, 1}, "PE(%d + %d, %d)", p, k, c);
-                expect_near((double)pe[(p + k) * WIDTH + c + 1], (Sum){cosine * odd - sine * even, 1}, "PE(%d + %d, %d)", p, k, c + 1);
+                expect_near((double)pe[(p + k) * WIDTH + c], (Sum){cosine * even + sine * odd, 1}, "PE(%d + %d, %d)", p, k,
+                            c);
+                expect_near((double)pe[(p + k) * WIDTH + c + 1], (Sum){cosine * odd - sine * even, 1}, "PE(%d + %d, %d)", p,
+                            k, c + 1);
             }
     positions_free(&positions);
 }
