@@ -63,3 +63,11 @@ $(BUILD)/tests/run64: $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(call objects,$(BUILD)/
 	$(CC) $(CFLAGS) -o $@ $^ -lcheck -lsubunit -lrt -lpthread $(LDLIBS)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+# The toy corpus: its generator is no part of ferry.
+TOY_SRC = $(wildcard data/toy/*.c) core/error.c core/memory.c core/random.c
+.PHONY: toy-data
+toy-data: $(BUILD)/data/toy/generate ## write data/toy/*.gz anew from its grammar
+	$< data/toy
+$(BUILD)/data/toy/generate: $(TOY_SRC:%.c=$(BUILD)/%.o)
+	$(CC) $(CFLAGS) -o $@ $^ -lz -lm
