@@ -98,3 +98,11 @@ install: all ## install below PREFIX (/usr/local), under DESTDIR
 
 clean: ## remove what make made (not runs/)
 	rm -rf '$(BUILD)' ferry
+
+# The toy corpus: its generator is no part of ferry.
+TOY_SRC = $(wildcard data/toy/*.c) core/error.c core/memory.c core/random.c
+.PHONY: toy-data
+toy-data: $(BUILD)/data/toy/generate ## write data/toy/*.gz anew from its grammar
+	$< data/toy
+$(BUILD)/data/toy/generate: $(TOY_SRC:%.c=$(BUILD)/%.o)
+	$(CC) $(CFLAGS) -o $@ $^ -lz -lm
