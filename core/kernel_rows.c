@@ -169,12 +169,13 @@ void KERNEL_NAME(layer_norm_row_backward)(int n, const real *s, const real *gain
 
 /* ---- activations ---- */
 
+/* Written so that NaN stays NaN. */
 void KERNEL_NAME(relu)(int n, const real *x, const real *mask, real *y)
 {
     if (!mask)
-        for (int i = 0; i < n; i++) y[i] = x[i] > 0 ? x[i] : 0;
+        for (int i = 0; i < n; i++) y[i] = 0 > x[i] ? 0 : x[i];
     else
-        for (int i = 0; i < n; i++) y[i] = (x[i] > 0 ? x[i] : 0) * mask[i];
+        for (int i = 0; i < n; i++) y[i] = (0 > x[i] ? 0 : x[i]) * mask[i];
 }
 
 void KERNEL_NAME(relu_backward)(int n, const real *x, const real *mask, const real *gy, real *gx)

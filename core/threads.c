@@ -5,8 +5,9 @@
 
 void threads_set(int n)
 {
-    if (n > 0) omp_set_num_threads(n);
-    else if (!getenv("OMP_NUM_THREADS")) omp_set_num_threads(omp_get_num_procs());
+    static int usual; /* what OMP_NUM_THREADS said, which omp_set_num_threads overwrites */
+    if (!usual) usual = getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : omp_get_num_procs();
+    omp_set_num_threads(n > 0 ? n : usual);
 }
 
 int threads_count(void)

@@ -63,6 +63,7 @@ VEC_INLINE Vec vec_select(VecInt mask, Vec a, Vec b)
     return (Vec)(((VecInt)a & mask) | ((VecInt)b & ~mask));
 }
 
+/* The greater, the lesser; b where one is NaN. vec_max(limit, x) thus keeps the NaN of x. */
 VEC_INLINE Vec vec_max(Vec a, Vec b)
 {
     return vec_select(a > b, a, b);
@@ -91,7 +92,7 @@ VEC_INLINE real vec_largest(Vec x)
 }
 
 /* exp(x): x = n ln 2 + r with |r| <= ln 2 / 2, exp(r) by its Taylor series to the type's precision, 2^n by the exponent bits.
- * Arguments are clamped to the range in which the result is a normal number. Within 2 units of the last place. */
+ * Arguments are clamped to the range in which the result is a normal number; NaN stays NaN. Within 2 units of the last place. */
 VEC_INLINE Vec vec_exp(Vec x)
 {
 #ifdef FERRY_FP64
@@ -103,7 +104,7 @@ VEC_INLINE Vec vec_exp(Vec x)
 #endif
     static const real inverse_factorial[] = {1, 1, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
                                              1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
-    x = vec_min(vec_max(x, vec_set(low)), vec_set(high));
+    x = vec_min(vec_set(high), vec_max(vec_set(low), x));
     Vec shifted = x * (real)1.44269504088896340736 + round; /* n sits in the low bits of the mantissa */
     Vec n = shifted - round;
     Vec r = x - n * ln2_high;
