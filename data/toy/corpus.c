@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "data/toy/sentence.h"
 
-enum { SEED = 1 };
+enum { SEED = 36 }; /* of the first 40, the one whose rarest word is most frequent */
 
 const CorpusPart corpus_parts[CORPUS_PARTS] = {
     {"train", 0, CORPUS_TRAIN},
