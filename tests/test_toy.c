@@ -90,6 +90,33 @@ START_TEST(english_is_distinct)
 }
 END_TEST
 
+/* The grammar is a function from English to French: whatever it draws, the same English has the same French. */
+START_TEST(english_decides_french)
+{
+    enum { N_DRAWS = 100000, N_SLOTS = 1 << 18 };
+    CorpusPair *seen = mem_zalloc(N_SLOTS * sizeof *seen);
+    int n_again = 0;
+    for (uint32_t i = 0; i < N_DRAWS; i++) {
+        Draw draw = {.stream = random_stream(1, RANDOM_TEST, i, 0)};
+        Pair pair = sentence_draw(&draw);
+        uint32_t slot = hash_text(pair.en.words) % N_SLOTS;
+        while (seen[slot].en && strcmp(seen[slot].en, pair.en.words)) slot = (slot + 1) % N_SLOTS;
+        if (seen[slot].en) {
+            ck_assert_str_eq(seen[slot].fr, pair.fr.words);
+            n_again++;
+        } else {
+            seen[slot] = (CorpusPair){mem_string(pair.en.words), mem_string(pair.fr.words)};
+        }
+    }
+    ck_assert_int_gt(n_again, 1000);
+    for (int slot = 0; slot < N_SLOTS; slot++) {
+        mem_free(seen[slot].en);
+        mem_free(seen[slot].fr);
+    }
+    mem_free(seen);
+}
+END_TEST
+
 /* ' sentence of words ': lower case, one blank around every word and nothing else between them. An apostrophe ends a French
  * word (l' eau) and parts English ones (boy s). */
 static void plain_words(const char *sentence, bool french, char out[2 * TEXT_SIZE])
@@ -322,7 +349,7 @@ START_TEST(phenomenon_is_frequent)
     filter(&en, false, phenomena[_i].english_without, false, kept);
     filter(&fr, true, phenomena[_i].french, true, kept);
     for (int i = 0; i < fr.n; i++) n += kept[i];
-    if (getenv("TOY_COUNTS")) printf("%6d %s\n", n, phenomena[_i].name);
+    if (getenv("TOY_COUNTS")) printf("%6d %s\n", n, phenomena[_i].name); /* TOY_COUNTS=1 build/tests/run32 toy */
     ck_assert_msg(n >= phenomena[_i].least, "%s: only %d sentences", phenomena[_i].name, n);
     mem_free(kept);
     free_lines(&en);
@@ -447,6 +474,7 @@ Suite *suite_toy(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, regenerates);
     tcase_add_test(tcase, english_is_distinct);
+    tcase_add_test(tcase, english_decides_french);
     tcase_add_test(tcase, lines_are_well_formed);
     tcase_add_loop_test(tcase, words_are_many_and_frequent, 0, 2);
     tcase_add_loop_test(tcase, phenomenon_is_frequent, 0, COUNT(phenomena));

@@ -300,8 +300,8 @@ static Pair relative_on_object(Draw *draw)
 static Pair give(Draw *draw)
 {
     Tense tense = draw_tense(draw);
-    bool question = draw_percent(draw, 15);
-    Clause clause = {.verb = lexicon_verb(draw_percent(draw, 50) ? "give" : "show", NULL), .tense = tense,
+    bool question = draw_percent(draw, 15), gives = draw_percent(draw, 50);
+    Clause clause = {.verb = lexicon_verb(gives ? "give" : "show", NULL), .tense = tense,
                      .subject = draw_subject(draw, tense, PERSON, question ? ASKED : ANYBODY)};
     if (!question && !clause.subject.quantified) clause.polarity = draw_polarity(draw, tense);
     unsigned determiners = clause.polarity == POSITIVE ? DET_OBJECT : DET_DEFINITE | DET_DE;
