@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "data/toy/sentence.h"
 
-enum { SEED = 1 };
+enum { SEED = 36 }; /* of the first 40, the one whose rarest word is most frequent */
 
 const CorpusPart corpus_parts[CORPUS_PARTS] = {
     {"train", 0, CORPUS_TRAIN},
@@ -18,12 +18,18 @@ const CorpusPart corpus_parts[CORPUS_PARTS] = {
 
 enum { TABLE_SIZE = 1 << 16 }; /* a power of 2, several times CORPUS_PAIRS */
 
-/* Put the sentence into the hash table of those seen (FNV-1a, open addressing); false if it was there. */
-static bool insert_new(const char **table, const char *sentence)
+/* FNV-1a. */
+static uint32_t hash_text(const char *text)
 {
     uint32_t hash = 2166136261u;
-    for (const char *c = sentence; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
-    uint32_t slot = hash % TABLE_SIZE;
+    for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
+    return hash;
+}
+
+/* Put the sentence into the hash table (open addressing) of those seen; false if it was there. */
+static bool insert_new(const char **table, const char *sentence)
+{
+    uint32_t slot = hash_text(sentence) % TABLE_SIZE;
     for (; table[slot]; slot = (slot + 1) % TABLE_SIZE)
         if (!strcmp(table[slot], sentence)) return false;
     table[slot] = sentence;

@@ -9,24 +9,24 @@
 #define F FEMININE
 
 const Noun nouns[] = {
-    {"man", "men", "homme", "hommes", M, PERSON | PUBLIC},
-    {"woman", "women", "femme", "femmes", F, PERSON | PUBLIC},
+    {"man", "men", "homme", "hommes", M, PERSON | ADULT | PUBLIC},
+    {"woman", "women", "femme", "femmes", F, PERSON | ADULT | PUBLIC},
     {"boy", "boys", "garçon", "garçons", M, PERSON | PUBLIC},
     {"girl", "girls", "fille", "filles", F, PERSON | PUBLIC},
     {"child", "children", "enfant", "enfants", M, PERSON | PUBLIC},
-    {"king", "kings", "roi", "rois", M, PERSON | PUBLIC},
-    {"queen", "queens", "reine", "reines", F, PERSON | PUBLIC},
-    {"prince", "princes", "prince", "princes", M, PERSON | PUBLIC},
-    {"princess", "princesses", "princesse", "princesses", F, PERSON | PUBLIC},
-    {"actor", "actors", "acteur", "acteurs", M, PERSON | PUBLIC},
-    {"actress", "actresses", "actrice", "actrices", F, PERSON | PUBLIC},
-    {"waiter", "waiters", "serveur", "serveurs", M, PERSON | PUBLIC},
-    {"waitress", "waitresses", "serveuse", "serveuses", F, PERSON | PUBLIC},
-    {"soldier", "soldiers", "soldat", "soldats", M, PERSON | PUBLIC},
-    {"uncle", "uncles", "oncle", "oncles", M, PERSON | KIN},
-    {"aunt", "aunts", "tante", "tantes", F, PERSON | KIN},
-    {"brother", "brothers", "frère", "frères", M, PERSON | KIN},
-    {"sister", "sisters", "sœur", "sœurs", F, PERSON | KIN},
+    {"king", "kings", "roi", "rois", M, PERSON | ADULT | PUBLIC},
+    {"queen", "queens", "reine", "reines", F, PERSON | ADULT | PUBLIC},
+    {"prince", "princes", "prince", "princes", M, PERSON | ADULT | PUBLIC},
+    {"princess", "princesses", "princesse", "princesses", F, PERSON | ADULT | PUBLIC},
+    {"actor", "actors", "acteur", "acteurs", M, PERSON | ADULT | PUBLIC},
+    {"actress", "actresses", "actrice", "actrices", F, PERSON | ADULT | PUBLIC},
+    {"waiter", "waiters", "serveur", "serveurs", M, PERSON | ADULT | PUBLIC},
+    {"waitress", "waitresses", "serveuse", "serveuses", F, PERSON | ADULT | PUBLIC},
+    {"soldier", "soldiers", "soldat", "soldats", M, PERSON | ADULT | PUBLIC},
+    {"uncle", "uncles", "oncle", "oncles", M, PERSON | ADULT | KIN},
+    {"aunt", "aunts", "tante", "tantes", F, PERSON | ADULT | KIN},
+    {"brother", "brothers", "frère", "frères", M, PERSON | ADULT | KIN},
+    {"sister", "sisters", "sœur", "sœurs", F, PERSON | ADULT | KIN},
 
     {"dog", "dogs", "chien", "chiens", M, ANIMAL},
     {"cat", "cats", "chat", "chats", M, ANIMAL},
@@ -106,7 +106,7 @@ const Noun nouns[] = {
     {"bed", "beds", "lit", "lits", M, FURNITURE},
 
     {"house", "houses", "maison", "maisons", F, INSIDE | BUILDING},
-    {"garden", "gardens", "jardin", "jardins", M, INSIDE | SIGHT},
+    {"garden", "gardens", "jardin", "jardins", M, INSIDE | SIGHT | BUILDING},
     {"school", "schools", "école", "écoles", F, INSIDE | GOAL | SIGHT | BUILDING},
     {"museum", "museums", "musée", "musées", M, INSIDE | GOAL | SIGHT | BUILDING | PUBLIC},
     {"castle", "castles", "château", "châteaux", M, INSIDE | GOAL | SIGHT | BUILDING | PUBLIC},
@@ -114,7 +114,7 @@ const Noun nouns[] = {
     {"hotel", "hotels", "hôtel", "hôtels", M, INSIDE | GOAL | BUILDING | PUBLIC},
     {"market", "markets", "marché", "marchés", M, GOAL | SIGHT | PUBLIC},
     {"station", "stations", "gare", "gares", F, GOAL | BUILDING | PUBLIC},
-    {"village", "villages", "village", "villages", M, INSIDE | GOAL | SIGHT},
+    {"village", "villages", "village", "villages", M, INSIDE | GOAL | SIGHT | BUILDING},
     {"hospital", "hospitals", "hôpital", "hôpitaux", M, INSIDE | GOAL | BUILDING | PUBLIC},
     {"factory", "factories", "usine", "usines", F, INSIDE | GOAL | SIGHT | BUILDING | PUBLIC},
 };
@@ -134,7 +134,7 @@ const Adjective adjectives[] = {
     {"small", "smaller", "petit", "petits", "petite", "petites", NULL, true, true, ANIMAL | FRUIT | (DRY & ~TEXT)},
     {"big", "bigger", "grand", "grands", "grande", "grandes", NULL, true, true, ANIMAL | (DRY & ~TEXT)},
     {"young", "younger", "jeune", "jeunes", "jeune", "jeunes", NULL, true, true, LIVING},
-    {"old", "older", "vieux", "vieux", "vieille", "vieilles", "vieil", true, true, LIVING | DRY},
+    {"old", "older", "vieux", "vieux", "vieille", "vieilles", "vieil", true, true, ADULT | ANIMAL | DRY},
     {"beautiful", "more beautiful", "beau", "beaux", "belle", "belles", "bel", true, true, ANIMAL | DRY},
     /* After "être" it would be "neuf" as often as "nouveau". */
     {"new", NULL, "nouveau", "nouveaux", "nouvelle", "nouvelles", "nouvel", true, false, DRY & ~PLANT},
@@ -145,12 +145,15 @@ const Adjective adjectives[] = {
     {"white", NULL, "blanc", "blancs", "blanche", "blanches", NULL, false, true, COLORED | ANIMAL},
     {"black", NULL, "noir", "noirs", "noire", "noires", NULL, false, true, COLORED | ANIMAL},
     {"dirty", "dirtier", "sale", "sales", "sale", "sales", NULL, false, true, COLORED},
-    {"expensive", "more expensive", "cher", "chers", "chère", "chères", NULL, false, true, OBJECT | CLOTHES | VEHICLE | FURNITURE},
+    {"expensive", "more expensive", "cher", "chers", "chère", "chères", NULL, false, true,
+     OBJECT | CLOTHES | VEHICLE | FURNITURE},
     {"heavy", "heavier", "lourd", "lourds", "lourde", "lourdes", NULL, false, true, OBJECT | FURNITURE},
-    {"interesting", "more interesting", "intéressant", "intéressants", "intéressante", "intéressantes", NULL, false, true, TEXT | SIGHT},
+    {"interesting", "more interesting", "intéressant", "intéressants", "intéressante", "intéressantes", NULL, false,
+     true, TEXT | SIGHT},
     {"fresh", "fresher", "frais", "frais", "fraîche", "fraîches", NULL, false, true, FRUIT | MASS},
     {"cold", "colder", "froid", "froids", "froide", "froides", NULL, false, true, MASS},
-    {"famous", "more famous", "célèbre", "célèbres", "célèbre", "célèbres", NULL, false, true, PERSON | TEXT | SIGHT},
+    {"famous", "more famous", "célèbre", "célèbres", "célèbre", "célèbres", NULL, false, true,
+     PERSON | TEXT | SIGHT},
     {"rich", "richer", "riche", "riches", "riche", "riches", NULL, false, true, PERSON},
     {"happy", "happier", "heureux", "heureux", "heureuse", "heureuses", NULL, false, true, PERSON},
     {"sad", NULL, "triste", "tristes", "triste", "tristes", NULL, false, true, PERSON},
@@ -221,14 +224,14 @@ const Verb verbs[] = {
 const int n_verbs = COUNT(verbs);
 
 /* The English forms of "be" are in clause.c. */
-const Verb verb_be = {TRANSITIVE, "be", "is", "was", NULL, {"suis", "sommes", "êtes", "est", "sont"}, "ser", "été", NULL, false, false,
-                      LIVING, 0};
-const Verb verb_have = {TRANSITIVE, "have", "has", "had", NULL, {"ai", "avons", "avez", "a", "ont"}, "aur", "eu", NULL, false, false,
-                        PERSON, ANIMAL | FRUIT | TEXT | OBJECT | CLOTHES | VEHICLE | FURNITURE};
-const Verb verb_need = {TRANSITIVE, "need", "needs", "needed", NULL, {"ai", "avons", "avez", "a", "ont"}, "aur", "eu", "besoin de", false,
-                        false, PERSON, FRUIT | MASS | OBJECT | CLOTHES | VEHICLE};
-const Verb verb_state = {TRANSITIVE, "be", "is", "was", NULL, {"ai", "avons", "avez", "a", "ont"}, "aur", "eu", NULL, false,
-                         false, LIVING, 0};
+const Verb verb_be = {TRANSITIVE, "be", "is", "was", NULL, {"suis", "sommes", "êtes", "est", "sont"}, "ser", "été", NULL,
+                      false, false, LIVING, 0};
+const Verb verb_have = {TRANSITIVE, "have", "has", "had", NULL, {"ai", "avons", "avez", "a", "ont"}, "aur", "eu", NULL,
+                        false, false, PERSON, ANIMAL | FRUIT | TEXT | OBJECT | CLOTHES | VEHICLE | FURNITURE};
+const Verb verb_need = {TRANSITIVE, "need", "needs", "needed", NULL, {"ai", "avons", "avez", "a", "ont"}, "aur", "eu",
+                        "besoin de", false, false, PERSON, FRUIT | MASS | OBJECT | CLOTHES | VEHICLE};
+const Verb verb_state = {TRANSITIVE, "be", "is", "was", NULL, {"ai", "avons", "avez", "a", "ont"}, "aur", "eu", NULL,
+                         false, false, LIVING, 0};
 const char *const imperfect_be[N_PERSONS] = {"étais", "étions", "étiez", "était", "étaient"};
 const char *const imperfect_have[N_PERSONS] = {"avais", "avions", "aviez", "avait", "avaient"};
 

@@ -34,8 +34,9 @@ enum {
     INSIDE = 1 << 15,   /* one can be "in" (dans) it */
     GOAL = 1 << 16,     /* one goes "to" (à) it */
     SIGHT = 1 << 17,    /* one visits it */
-    BUILDING = 1 << 18, /* one stands "behind" or "in front of" it; also a tree */
+    BUILDING = 1 << 18, /* one stands "near" or "behind" it: also a tree, a garden */
     PUBLIC = 1 << 19,   /* nobody's: no "my", no "Paul's" */
+    ADULT = 1 << 20,    /* "vieux garçon" and "vieille fille" would be unmarried people: "old" is not for children */
     LIVING = PERSON | ANIMAL,
     MASS = FOOD | DRINK,
     PLACE = INSIDE | GOAL | SIGHT | BUILDING,

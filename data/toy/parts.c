@@ -22,7 +22,8 @@ Polarity draw_polarity(Draw *draw, Tense tense)
 
 static NounPhrase he_or_she(Draw *draw)
 {
-    NounPhrase phrase = {.person = IL, .gender = draw_percent(draw, 50) ? FEMININE : MASCULINE, .kinds = PERSON, .pronoun = true};
+    NounPhrase phrase = {.person = IL, .kinds = PERSON, .pronoun = true};
+    phrase.gender = draw_percent(draw, 50) ? FEMININE : MASCULINE;
     phrase.text = subject_pronoun(&phrase);
     return phrase;
 }
@@ -40,7 +41,7 @@ NounPhrase draw_somebody(Draw *draw)
 NounPhrase draw_subject(Draw *draw, Tense tense, unsigned kinds, Who who)
 {
     static const Expression pronouns[] = {{"I", "je"}, {"we", "nous"}, {"you", "vous"}};
-    static const int weights[3][N_PERSONS] = {{17, 19, 13, 31, 20}, {14, 7, 6, 46, 27}, {22, 20, 14, 25, 19}};
+    static const int weights[3][N_PERSONS] = {{22, 18, 12, 28, 20}, {14, 7, 6, 46, 27}, {23, 18, 17, 24, 18}};
     int persons[N_PERSONS];
     memcpy(persons, weights[tense], sizeof persons);
     if (who == ASKED) persons[JE] = 0, persons[VOUS] *= 3;
@@ -65,7 +66,7 @@ Pair draw_object_pronoun(Draw *draw, const NounPhrase *subject, bool dative)
         int same_as; /* the subject that would make it reflexive */
     } table[] = {{"me", "me", "me", JE},      {"us", "nous", "nous", NOUS}, {"you", "vous", "vous", VOUS},
                  {"him", "le", "lui", -1},    {"her", "la", "lui", -1},     {"them", "les", "leur", -1}};
-    static const int weights[] = {18, 14, 14, 20, 20, 14};
+    static const int weights[] = {24, 24, 13, 16, 16, 12};
     int i;
     /* "We see me" and "I see us" are no better than "I see me". */
     do i = draw_weighted(draw, weights, COUNT(weights));
@@ -79,8 +80,9 @@ Pair draw_object_pronoun(Draw *draw, const NounPhrase *subject, bool dative)
 static void add_object(Draw *draw, Clause *clause)
 {
     const Verb *verb = clause->verb;
+    if (!strcmp(verb->en, "stay") && draw_percent(draw, 85)) clause->rest = draw_place(draw);
     if (verb->class == INTRANSITIVE) return;
-    if (verb->class == PREPOSITIONAL && verb->objects == PERSON && draw_percent(draw, 35)) {
+    if (verb->class == PREPOSITIONAL && verb->objects == PERSON && draw_percent(draw, 40)) {
         clause->pronoun = draw_object_pronoun(draw, &clause->subject, true);
         return;
     }
@@ -91,10 +93,11 @@ static void add_object(Draw *draw, Clause *clause)
         number = SINGULAR;
     } else if (verb->class == PREPOSITIONAL) {
         determiners = DET_DEFINITE | DET_NUMBER; /* no "de" before "des" */
+        number = draw_percent(draw, 50) ? SINGULAR : PLURAL;
     } else if (verb == lexicon_verb("love", NULL)) {
         determiners = DET_THE | DET_THIS | DET_POSSESSIVE | DET_OWNER | DET_GENERIC;
     } else if (clause->polarity != POSITIVE) {
-        determiners = DET_DEFINITE | DET_DE;
+        determiners = DET_DEFINITE | (verb->objects & PERSON ? 0 : DET_DE);
     } else if (verb == lexicon_verb("wear", NULL)) {
         determiners = DET_THE | DET_A | DET_THIS | DET_POSSESSIVE | DET_OWNER;
         number = SINGULAR;
@@ -105,38 +108,40 @@ static void add_object(Draw *draw, Clause *clause)
     clause->rest = object.text;
 }
 
-static void fill_action(Draw *draw, Clause *clause)
+static void fill_action(Draw *draw, Clause *clause, Mood mood)
 {
-    if (!clause->subject.quantified) clause->polarity = draw_polarity(draw, clause->tense);
+    if (mood == NEGATABLE && !clause->subject.quantified) clause->polarity = draw_polarity(draw, clause->tense);
     add_object(draw, clause);
 }
 
 /* Any verb but a ditransitive one, the lonely ones more often: they have fewer patterns of their own. */
 static const Verb *draw_verb(Draw *draw)
 {
-    static const int by_class[] = {[TRANSITIVE] = 6, [DITRANSITIVE] = 0, [PREPOSITIONAL] = 5, [INTRANSITIVE] = 10, [MOTION] = 8};
+    static const int by_class[] = {
+        [TRANSITIVE] = 10, [DITRANSITIVE] = 0, [PREPOSITIONAL] = 7, [INTRANSITIVE] = 20, [MOTION] = 16};
     int weights[64];
     CHECK(n_verbs <= (int)COUNT(weights), "too many verbs");
     for (int i = 0; i < n_verbs; i++) weights[i] = verbs[i].preceded ? 4 : by_class[verbs[i].class];
     return &verbs[draw_weighted(draw, weights, n_verbs)];
 }
 
-Clause draw_action(Draw *draw, Tense tense, Who who)
+Clause draw_action(Draw *draw, Tense tense, Who who, Mood mood)
 {
     Clause clause = {.tense = tense};
     clause.verb = draw_verb(draw);
-    clause.subject = draw_subject(draw, tense, clause.verb->subjects, clause.verb->etre && tense == PAST ? THIRD_PERSON : who);
-    fill_action(draw, &clause);
+    if (clause.verb->etre && tense == PAST) who = THIRD_PERSON; /* the participle agrees */
+    clause.subject = draw_subject(draw, tense, clause.verb->subjects, who);
+    fill_action(draw, &clause, mood);
     return clause;
 }
 
-Clause draw_action_of(Draw *draw, Tense tense, const NounPhrase *subject)
+Clause draw_action_of(Draw *draw, Tense tense, const NounPhrase *subject, Mood mood)
 {
     Clause clause = {.tense = tense, .subject = *subject};
     do clause.verb = draw_verb(draw);
     while (!(clause.verb->subjects & subject->kinds));
     CHECK(tense != PAST || subject->person >= IL, "no gender known");
-    fill_action(draw, &clause);
+    fill_action(draw, &clause, mood);
     return clause;
 }
 
@@ -148,7 +153,7 @@ Clause draw_lonely_action(Draw *draw, Tense tense)
              (clause.verb->class == TRANSITIVE && !(clause.verb->objects & LIVING))));
     unsigned kinds = clause.verb->objects ? PERSON : clause.verb->subjects;
     clause.subject = draw_subject(draw, tense, kinds, tense == PAST ? THIRD_PERSON : ANYBODY);
-    fill_action(draw, &clause);
+    fill_action(draw, &clause, NEGATABLE);
     return clause;
 }
 
@@ -199,9 +204,13 @@ Clause draw_description_of(Draw *draw, Tense tense, const NounPhrase *subject)
 
 Clause draw_description(Draw *draw, Tense tense)
 {
-    NounPhrase subject = draw_percent(draw, 45)
-                             ? draw_subject(draw, tense, LIVING, ANYBODY)
-                             : noun_phrase(draw, draw_percent(draw, 36) ? PLACE : THING | FRUIT | MASS, DET_DEFINITE | DET_ALL | DET_EVERY, ANY_NUMBER, 12);
+    NounPhrase subject;
+    if (draw_percent(draw, 45)) {
+        subject = draw_subject(draw, tense, LIVING, ANYBODY);
+    } else {
+        unsigned kinds = draw_percent(draw, 40) ? PLACE : THING | FRUIT | MASS;
+        subject = noun_phrase(draw, kinds, DET_DEFINITE | DET_ALL | DET_EVERY, ANY_NUMBER, 12);
+    }
     return draw_description_of(draw, tense, &subject);
 }
 
@@ -240,7 +249,8 @@ Pair draw_place(Draw *draw)
 
 Pair draw_furniture_place(Draw *draw, bool under_too)
 {
-    return !under_too || draw_percent(draw, 50) ? placed(draw, "on", "sur", FURNITURE) : placed(draw, "under", "sous", FURNITURE);
+    if (under_too && draw_percent(draw, 50)) return placed(draw, "under", "sous", FURNITURE);
+    return placed(draw, "on", "sur", FURNITURE);
 }
 
 Pair draw_time(Draw *draw, Tense tense)
@@ -254,12 +264,12 @@ Pair draw_time(Draw *draw, Tense tense)
 bool clause_takes_time(const Clause *clause)
 {
     if (clause->adverb || !strcmp(clause->verb->en, "love")) return false;
-    return clause->polarity == POSITIVE || clause->polarity == NOT || (clause->polarity == NEVER && clause->tense == PRESENT);
+    return clause->polarity == POSITIVE || clause->polarity == NOT;
 }
 
 static bool takes_place(const Clause *clause)
 {
-    static const char *const without[] = {"love", "wear", "leave", "open"};
+    static const char *const without[] = {"love", "wear", "leave", "open", "stay"};
     if (clause->verb->class == MOTION) return false;
     for (size_t i = 0; i < COUNT(without); i++)
         if (!strcmp(clause->verb->en, without[i])) return false;

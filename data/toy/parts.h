@@ -21,10 +21,13 @@ NounPhrase draw_somebody(Draw *draw);
 /* A pronoun as an object that is not the subject: me, you, him, her, us, them; with the French dative if asked for. */
 Pair draw_object_pronoun(Draw *draw, const NounPhrase *subject, bool dative);
 
+/* Whether a clause may be negative. The form of its object depends on that: "bread" is du pain, but pas de pain. */
+typedef enum Mood { AFFIRMATIVE, NEGATABLE } Mood;
+
 /* A clause with a verb that does something; its subject is drawn, or given. No times or places yet. */
-Clause draw_action(Draw *draw, Tense tense, Who who);
-Clause draw_action_of(Draw *draw, Tense tense, const NounPhrase *subject);
-/* Somebody, with nothing in it but what the person does alone or with lifeless things. */
+Clause draw_action(Draw *draw, Tense tense, Who who, Mood mood);
+Clause draw_action_of(Draw *draw, Tense tense, const NounPhrase *subject, Mood mood);
+/* What somebody does alone or with lifeless things; it may be negative. */
 Clause draw_lonely_action(Draw *draw, Tense tense);
 /* "is cold", "is hungry", "is ten years old". */
 Clause draw_description(Draw *draw, Tense tense);

@@ -182,6 +182,7 @@ static unsigned draw_determiner(Draw *draw, const Noun *noun, unsigned determine
     if (number == PLURAL) determiners &= ~(unsigned)DET_EVERY;
     int weights[N_DETERMINERS];
     for (int i = 0; i < N_DETERMINERS; i++) weights[i] = determiners >> i & 1 ? usual[i] : 0;
+    if (!noun->en_plural && determiners & DET_A) weights[1] *= 2; /* "some bread" is what one eats */
     return 1u << draw_weighted(draw, weights, N_DETERMINERS);
 }
 
@@ -197,11 +198,11 @@ static bool draw_plural(Draw *draw, const Noun *noun, unsigned determiner, Numbe
 /* Add the determiner's forms, `next` being the French word after it. */
 static void add_determiner(Pair *text, const Determiner *determiner, const Noun *noun, bool plural, const char *next)
 {
-    const char *fr;
-    bool vowel = lexicon_vowel(next);
-    if (plural) fr = noun->gender == FEMININE ? determiner->feminine_plural : determiner->masculine_plural;
-    else if (noun->gender == FEMININE) fr = vowel && determiner->feminine_vowel ? determiner->feminine_vowel : determiner->feminine;
-    else fr = vowel && determiner->masculine_vowel ? determiner->masculine_vowel : determiner->masculine;
+    bool feminine = noun->gender == FEMININE;
+    const char *fr = feminine ? determiner->feminine : determiner->masculine;
+    const char *before_vowel = feminine ? determiner->feminine_vowel : determiner->masculine_vowel;
+    if (plural) fr = feminine ? determiner->feminine_plural : determiner->masculine_plural;
+    else if (before_vowel && lexicon_vowel(next)) fr = before_vowel;
     pair_add(text, plural ? determiner->en_plural : determiner->en, fr);
 }
 
@@ -256,7 +257,7 @@ static Pair draw_owner(Draw *draw, const Noun *noun)
     unsigned determiners = noun->kinds & KIN ? DET_THE : DET_THE | DET_POSSESSIVE;
     NounPhrase owner = draw_percent(draw, 45)
                            ? name_phrase(draw)
-                           : noun_phrase(draw, PERSON, determiners, draw_percent(draw, 20) ? PLURAL : SINGULAR, 0);
+                           : noun_phrase(draw, PERSON, determiners, draw_percent(draw, 36) ? PLURAL : SINGULAR, 0);
     const char *en = owner.text.en.words;
     text_add(&owner.text.en, owner.person == ILS && en[strlen(en) - 1] == 's' ? "'" : "'s");
     return owner.text;
@@ -275,8 +276,8 @@ NounPhrase noun_phrase(Draw *draw, unsigned kinds, unsigned determiners, Number 
     }
     const char *fr = plural ? noun->fr_plural : noun->fr, *fr_before = NULL;
     if (before) {
-        fr_before = adjective_form(before, noun->gender, plural);
-        if (before->before_vowel && noun->gender == MASCULINE && !plural && lexicon_vowel(fr)) fr_before = before->before_vowel;
+        bool vowel = noun->gender == MASCULINE && !plural && lexicon_vowel(fr);
+        fr_before = vowel && before->before_vowel ? before->before_vowel : adjective_form(before, noun->gender, plural);
     }
 
     NounPhrase phrase = {.person = plural ? ILS : IL, .gender = noun->gender, .kinds = noun->kinds,

@@ -7,7 +7,8 @@
 #include "core/random.h"
 #include "data/toy/lexicon.h"
 
-/* A stream of random bits and the position in it. */
+/* A stream of random bits and the position in it. No two draws may stand in one initializer or list of arguments: C leaves
+ * their order open, and the corpus would depend on the compiler. */
 typedef struct Draw {
     RandomStream stream;
     uint64_t position;

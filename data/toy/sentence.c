@@ -22,9 +22,10 @@ static Pair two_sentences(Pair first, Pair second)
 /* "Yesterday, Paul did not eat the soup." */
 static Pair plain(Draw *draw)
 {
-    Clause clause = draw_action(draw, draw_tense(draw), ANYBODY);
+    Clause clause = draw_action(draw, draw_tense(draw), ANYBODY, NEGATABLE);
     Pair pair = {0};
-    if (clause_takes_time(&clause) && draw_percent(draw, 12)) {
+    bool habit = clause.tense == PRESENT && clause.polarity != POSITIVE; /* not "Every day, he does not work." */
+    if (clause_takes_time(&clause) && !habit && draw_percent(draw, 12)) {
         pair = draw_time(draw, clause.tense);
         pair_add(&pair, ",", ",");
     } else {
@@ -38,16 +39,16 @@ static Pair plain(Draw *draw)
 /* "Open the door." "Do not talk to the king." The imperative is always the polite one. */
 static Pair command(Draw *draw)
 {
-    static const char *const beyond[] = {"see", "find", "lose", "love"}; /* what nobody can be told to do */
+    static const char *const beyond[] = {"see", "find", "lose", "love", "arrive"}; /* what nobody can be told to do */
     Clause clause;
     bool possible;
     do {
-        clause = draw_action_of(draw, PRESENT, &person_you);
+        clause = draw_action_of(draw, PRESENT, &person_you, NEGATABLE);
         possible = true;
         for (size_t i = 0; i < COUNT(beyond); i++)
             if (!strcmp(clause.verb->en, beyond[i])) possible = false;
     } while (!possible);
-    if (clause.polarity != NOT) clause.polarity = POSITIVE;
+    if (clause.polarity == NO_LONGER) clause.polarity = NOT;
     return finished(clause_predicate(&clause), '.');
 }
 
@@ -61,9 +62,14 @@ static Pair describe(Draw *draw)
 /* "Does the girl see the house?" */
 static Pair ask(Draw *draw)
 {
-    Clause clause = draw_percent(draw, 75) ? draw_action(draw, draw_tense(draw), ASKED) : draw_description(draw, PRESENT);
-    clause.polarity = POSITIVE;
-    if (clause.verb != &verb_be && clause.verb != &verb_state) add_circumstances(draw, &clause);
+    Clause clause;
+    if (draw_percent(draw, 75)) {
+        clause = draw_action(draw, draw_tense(draw), ASKED, AFFIRMATIVE);
+        add_circumstances(draw, &clause);
+    } else {
+        clause = draw_description(draw, PRESENT);
+        clause.polarity = POSITIVE;
+    }
     return finished(clause_question(&clause, NULL, NULL), '?');
 }
 
@@ -76,8 +82,8 @@ static Pair ask_where(Draw *draw)
     if (word == 1 && draw_percent(draw, 40)) {
         clause = draw_description(draw, PRESENT);
     } else {
-        do clause = draw_action(draw, word == 2 && draw_percent(draw, 50) ? FUTURE : draw_tense(draw), ASKED);
-        while (word == 0 && (clause.verb->class == MOTION || !strcmp(clause.verb->en, "stay")));
+        do clause = draw_action(draw, word == 2 && draw_percent(draw, 50) ? FUTURE : draw_tense(draw), ASKED, AFFIRMATIVE);
+        while (!strcmp(clause.verb->en, "love") || (word == 0 && clause.verb->class == MOTION));
     }
     clause.polarity = POSITIVE;
     return finished(clause_question(&clause, words[word].en, words[word].fr), '?');
@@ -91,8 +97,7 @@ static Pair ask_what(Draw *draw)
     static const char *const how_many[] = {"eat", "buy", "see", "find", "choose", "lose"};
     int kind = draw_below(draw, 3);
     if (kind == 0) { /* who: third person singular, masculine as far as French shows it */
-        Clause clause = draw_action_of(draw, draw_tense(draw), &person_who);
-        clause.polarity = POSITIVE;
+        Clause clause = draw_action_of(draw, draw_tense(draw), &person_who, AFFIRMATIVE);
         add_circumstances(draw, &clause);
         return finished(clause_statement(&clause), '?');
     }
@@ -120,8 +125,7 @@ static const Verb *verb_after(Draw *draw, const char *first, const NounPhrase *o
     } table[] = {{"buy", {"eat", "drink", "wear", "lose", "open", "carry"}},
                  {"see", {"buy", "choose", "help", "eat"}},
                  {"find", {"eat", "wear", "lose", "open", "carry"}},
-                 {"choose", {"buy", "eat", "wear", "carry"}},
-                 {"carry", {"lose", "open"}}};
+                 {"choose", {"buy", "eat", "wear", "carry"}}};
     const Verb *fitting[COUNT(table->next)];
     int n = 0;
     for (size_t i = 0; i < COUNT(table); i++)
@@ -135,7 +139,7 @@ static const Verb *verb_after(Draw *draw, const char *first, const NounPhrase *o
 /* "The girl buys the apple and eats it." "Paul found the keys but did not lose them." */
 static Pair and_then(Draw *draw)
 {
-    static const char *const firsts[] = {"buy", "see", "find", "choose", "carry"};
+    static const char *const firsts[] = {"buy", "see", "find", "choose"};
     for (;;) {
         Tense tense = draw_tense(draw);
         const Verb *first = lexicon_verb(firsts[draw_below(draw, COUNT(firsts))], NULL);
@@ -197,29 +201,31 @@ static Pair ask_and_answer(Draw *draw)
     return two_sentences(finished(clause_question(&question, NULL, NULL), '?'), finished(reply, '.'));
 }
 
-/* The relative clause after an antecedent that is its subject: "who eats the apple", "that sleeps". */
-static void add_subject_relative(Draw *draw, Pair *pair, const NounPhrase *antecedent)
+/* The relative clause after an antecedent that is its subject: "who eats the apple", "that is tired". True if it tells what
+ * the antecedent does rather than how it is. */
+static bool add_subject_relative(Draw *draw, Pair *pair, const NounPhrase *antecedent)
 {
-    Clause clause;
-    if (draw_percent(draw, 75)) {
-        NounPhrase subject = *antecedent;
-        clause = draw_action_of(draw, draw_tense(draw), &subject);
-        if (clause.polarity == NO_LONGER) clause.polarity = NOT;
-    } else {
-        clause = draw_description_of(draw, PRESENT, antecedent);
-    }
+    bool acts = draw_percent(draw, 75);
+    Clause clause = acts ? draw_action_of(draw, draw_tense(draw), antecedent, NEGATABLE)
+                         : draw_description_of(draw, PRESENT, antecedent);
+    if (clause.polarity == NO_LONGER) clause.polarity = NOT;
     Pair predicate = clause_predicate(&clause);
     pair_add(pair, antecedent->kinds & PERSON ? "who" : "that", "qui");
     pair_append(pair, &predicate);
+    return acts;
 }
 
-/* A verb for a relative clause whose object is the antecedent, of one of the kinds. */
-static const Verb *draw_relative_verb(Draw *draw, Tense tense, unsigned kinds)
+/* A verb, but not `other`, for a relative clause in the tense whose object is the antecedent, of one of the kinds; NULL if
+ * there is none. */
+static const Verb *draw_relative_verb(Draw *draw, Tense tense, unsigned kinds, const Verb *other)
 {
-    const Verb *verb;
-    do verb = &verbs[draw_below(draw, n_verbs)];
-    while (verb->class != TRANSITIVE || !(verb->objects & kinds) || (tense == PAST && !verb->preceded));
-    return verb;
+    const Verb *fitting[64];
+    int n = 0;
+    for (const Verb *verb = verbs; verb < verbs + n_verbs; verb++) {
+        if (verb->class != TRANSITIVE || verb == other || (tense == PAST && !verb->preceded)) continue;
+        if (verb->objects & kinds && n < (int)COUNT(fitting)) fitting[n++] = verb;
+    }
+    return n ? fitting[draw_below(draw, n)] : NULL;
 }
 
 static Tense draw_relative_tense(Draw *draw)
@@ -244,22 +250,21 @@ static Pair relative_on_subject(Draw *draw)
     const unsigned determiners = DET_THE | DET_THIS | DET_ALL;
     NounPhrase subject;
     Pair pair;
+    bool describable = true; /* not "the hens that are old are young" */
     if (draw_percent(draw, 60)) {
         Tense tense = draw_relative_tense(draw);
-        const Verb *verb = draw_relative_verb(draw, tense, LIVING | THING | FRUIT);
-        subject = noun_phrase(draw, verb->objects & (LIVING | THING | FRUIT), determiners, ANY_NUMBER, 20);
+        const Verb *verb = draw_relative_verb(draw, tense, LIVING | THING | FRUIT, NULL);
+        subject = noun_phrase(draw, verb->objects & (LIVING | THING | FRUIT), determiners, ANY_NUMBER, 16);
         pair = subject.text;
         add_object_relative(draw, &pair, &subject, verb, tense);
     } else {
-        subject = noun_phrase(draw, LIVING, determiners, ANY_NUMBER, 20);
+        subject = noun_phrase(draw, LIVING, determiners, ANY_NUMBER, 8);
         pair = subject.text;
-        add_subject_relative(draw, &pair, &subject);
+        describable = add_subject_relative(draw, &pair, &subject);
     }
-    Clause clause = draw_description_of(draw, PRESENT, &subject);
-    if (subject.kinds & LIVING && draw_percent(draw, 40)) {
-        clause = draw_action_of(draw, draw_tense(draw), &subject);
-        clause.polarity = POSITIVE;
-    }
+    bool act = !describable || (subject.kinds & LIVING && draw_percent(draw, 40));
+    Clause clause = act ? draw_action_of(draw, draw_tense(draw), &subject, AFFIRMATIVE)
+                        : draw_description_of(draw, PRESENT, &subject);
     Pair predicate = clause_predicate(&clause);
     pair_append(&pair, &predicate);
     return finished(pair, '.');
@@ -281,8 +286,12 @@ static Pair relative_on_object(Draw *draw)
     if (object.kinds & LIVING && draw_percent(draw, 75)) {
         add_subject_relative(draw, &pair, &object);
     } else {
-        tense = draw_relative_tense(draw);
-        add_object_relative(draw, &pair, &object, draw_relative_verb(draw, tense, object.kinds), tense);
+        const Verb *verb;
+        do {
+            tense = draw_relative_tense(draw);
+            verb = draw_relative_verb(draw, tense, object.kinds, clause.verb);
+        } while (!verb);
+        add_object_relative(draw, &pair, &object, verb, tense);
     }
     return finished(pair, '.');
 }
@@ -291,21 +300,22 @@ static Pair relative_on_object(Draw *draw)
 static Pair give(Draw *draw)
 {
     Tense tense = draw_tense(draw);
-    bool question = draw_percent(draw, 15);
-    Clause clause = {.verb = lexicon_verb(draw_percent(draw, 50) ? "give" : "show", NULL), .tense = tense,
+    bool question = draw_percent(draw, 15), gives = draw_percent(draw, 50);
+    Clause clause = {.verb = lexicon_verb(gives ? "give" : "show", NULL), .tense = tense,
                      .subject = draw_subject(draw, tense, PERSON, question ? ASKED : ANYBODY)};
     if (!question && !clause.subject.quantified) clause.polarity = draw_polarity(draw, tense);
     unsigned determiners = clause.polarity == POSITIVE ? DET_OBJECT : DET_DEFINITE | DET_DE;
     NounPhrase thing = noun_phrase(draw, clause.verb->objects, determiners, ANY_NUMBER, 20);
     clause.rest = thing.text;
-    if (draw_percent(draw, 35)) {
+    if (draw_percent(draw, 40)) {
         Pair receiver = draw_object_pronoun(draw, &clause.subject, true);
         pair_add(&clause.rest, "to", NULL);
         pair_add(&clause.rest, receiver.en.words, NULL);
         clause.pronoun.fr = receiver.fr;
     } else {
-        NounPhrase receiver = draw_percent(draw, 20) ? name_phrase(draw)
-                                                     : noun_phrase(draw, PERSON, DET_DEFINITE, ANY_NUMBER, 10);
+        Number number = draw_percent(draw, 65) ? PLURAL : SINGULAR;
+        NounPhrase receiver = noun_phrase(draw, PERSON, DET_DEFINITE, number, 10);
+        if (draw_percent(draw, 20)) receiver = name_phrase(draw);
         pair_add(&clause.rest, "to", "à");
         pair_append(&clause.rest, &receiver.text);
     }
@@ -362,7 +372,7 @@ static Pair think(Draw *draw)
     }
     pair_add(&pair, "that", "que");
     Clause clause = draw_percent(draw, 35) ? draw_description(draw, hope ? FUTURE : PRESENT)
-                                           : draw_action(draw, hope ? FUTURE : draw_tense(draw), ANYBODY);
+                                           : draw_action(draw, hope ? FUTURE : draw_tense(draw), ANYBODY, NEGATABLE);
     if (clause.verb != &verb_be && clause.verb != &verb_state) add_circumstances(draw, &clause);
     Pair statement = clause_statement(&clause);
     pair_append(&pair, &statement);
@@ -423,13 +433,15 @@ static Pair compare(Draw *draw)
     if (degree) text_add(&rest->en, adjective->en);
     text_add(&rest->en, degree == 1 ? "as" : "than");
     text_add(&rest->en, other.text.en.words);
-    return draw_percent(draw, 20) ? finished(clause_question(&clause, NULL, NULL), '?') : finished(clause_statement(&clause), '.');
+    if (draw_percent(draw, 20)) return finished(clause_question(&clause, NULL, NULL), '?');
+    return finished(clause_statement(&clause), '.');
 }
 
 /* "I do not see her." "Will Paul help us?" */
 static Pair see_him(Draw *draw)
 {
-    static const char *const actions[][2] = {{"see", NULL}, {"look", "for"}, {"help", NULL}, {"wait", "for"}, {"love", NULL}};
+    static const char *const actions[][2] = {
+        {"see", NULL}, {"look", "for"}, {"help", NULL}, {"wait", "for"}, {"love", NULL}};
     int i = draw_below(draw, COUNT(actions));
     Tense tense = draw_tense(draw);
     bool question = draw_percent(draw, 20);
@@ -459,7 +471,8 @@ static Pair have(Draw *draw)
     unsigned kinds = clause.verb->objects;
     NounPhrase object;
     if (!need) {
-        object = noun_phrase(draw, kinds, clause.polarity == POSITIVE ? DET_A | DET_NUMBER | DET_MANY : DET_DE, ANY_NUMBER, 30);
+        unsigned determiners = clause.polarity == POSITIVE ? DET_A | DET_NUMBER | DET_MANY : DET_DE;
+        object = noun_phrase(draw, kinds, determiners, ANY_NUMBER, 30);
     } else if (clause.polarity == POSITIVE && draw_percent(draw, 40)) {
         object = noun_phrase(draw, kinds & ~(unsigned)MASS, DET_A, SINGULAR, 30);
     } else {
@@ -483,9 +496,23 @@ Pair sentence_draw(Draw *draw)
         Pair (*make)(Draw *draw);
         int weight;
     } patterns[] = {
-        {plain, 30}, {command, 3}, {describe, 6}, {ask, 9}, {ask_where, 4}, {ask_what, 4}, {and_then, 7}, {ask_and_answer, 6},
-        {relative_on_subject, 9}, {relative_on_object, 7}, {give, 6}, {because, 6}, {think, 6}, {there_is, 4}, {compare, 8},
-        {see_him, 3}, {have, 4},
+        {plain, 40},
+        {command, 3},
+        {describe, 5},
+        {ask, 10},
+        {ask_where, 4},
+        {ask_what, 4},
+        {and_then, 6},
+        {ask_and_answer, 6},
+        {relative_on_subject, 12},
+        {relative_on_object, 10},
+        {give, 9},
+        {because, 6},
+        {think, 6},
+        {there_is, 4},
+        {compare, 8},
+        {see_him, 4},
+        {have, 4},
     };
     int weights[COUNT(patterns)];
     for (size_t i = 0; i < COUNT(patterns); i++) weights[i] = patterns[i].weight;
