@@ -8,7 +8,7 @@ FERRY=${FERRY:-build/ferry}
 . "$(dirname "$0")/lib.sh"
 toy=$(dirname "$0")/../data/toy
 configs=$(dirname "$0")/../configs
-steps=64
+steps=152
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -26,7 +26,7 @@ begin() {
         --valid-source "$work/valid.en" --valid-target "$work/valid.fr" --vocab-size 400 --d-model 32 --d-ff 64 --heads 2 \
         --encoder-layers 1 --decoder-layers 2 --batch-tokens 400 --accumulate 2 --warmup 10 --dropout 0.2 \
         --attention-dropout 0.1 --activation-dropout 0.1 --validate-every 7 --patience 100 --checkpoint-every 5 \
-        --report-every 3 --keep 2 --max-steps $steps "$@" 2>"$work/err"
+        --report-every 3 --keep 2 --max-steps "$steps" "$@" 2>"$work/err"
 }
 train() (begin "$@")
 
@@ -48,33 +48,36 @@ check "three threads: the same bytes" same three
 
 # Stopped after every few steps, threads mixed.
 pieces() {
-    for limit in 4 11 12 13 27 35 49 $steps; do train pieces --threads $((limit % 3 + 1)) --max-steps $limit || return 1; done
+    for limit in 4 11 12 13 57 75 99 "$steps"; do
+        train pieces --threads $((limit % 3 + 1)) --max-steps "$limit" || return 1
+    done
 }
 check "training in eight pieces" pieces
 check "eight pieces: the same bytes" same pieces
 
-# Killed again and again: by SIGKILL, SIGTERM, SIGINT in turn, after random times.
+whole=$(tail -n 1 "$work/whole/log.tsv" | cut -f11)
+# Killed again and again: by SIGTERM and SIGKILL in turn, after random times.
 interrupted() {
     tries=0
-    while [ $tries -lt 60 ]; do
+    while [ "$tries" -lt 60 ]; do
         tries=$((tries + 1))
-        case $((tries % 3)) in 0) signal=KILL ;; 1) signal=TERM ;; 2) signal=INT ;; esac
-        # after 10 to 100 ms; past the 25th try it is left alone, so that it ends on slow machines, too
-        pause=$(awk -v seed="$$$tries" 'BEGIN { srand(seed); printf "%.3f", 0.01 + 0.09 * rand() }')
-        [ $tries -gt 25 ] && pause=600
+        case $((tries % 2)) in 0) signal=KILL ;; 1) signal=TERM ;; esac # a shell's background commands ignore SIGINT
+        # after up to a third of the time of the whole; past the 25th try it is left alone, so that it ends in any case
+        pause=$(awk -v seed="$$$tries" -v whole="$whole" 'BEGIN { srand(seed); printf "%.3f", 0.02 + whole / 3 * rand() }')
+        [ "$tries" -gt 25 ] && pause=600
         begin killed --threads $((tries % 3 + 1)) &
         child=$!
         (
             sleep "$pause"
-            kill -s $signal $child 2>/dev/null
+            kill -s "$signal" "$child" 2>/dev/null
         ) &
         killer=$!
-        wait $child
+        wait "$child"
         code=$?
-        kill $killer 2>/dev/null
-        wait $killer 2>/dev/null
-        if [ $code = 0 ]; then return 0; fi
-        case $code in 137 | 143 | 130) ;; *) cat "$work/err"; return 1 ;; esac
+        kill "$killer" 2>/dev/null
+        wait "$killer" 2>/dev/null
+        if [ "$code" = 0 ]; then return 0; fi
+        case $code in 137 | 143) ;; *) cat "$work/err"; return 1 ;; esac
     done
     return 1
 }
@@ -94,10 +97,10 @@ fails() {
     "$@"
     [ $? = 2 ]
 }
-check "another option is refused" fails train whole --max-steps 99 --dropout 0.3
+check "another option is refused" fails train whole --max-steps 999 --dropout 0.3
 check "with what differs" grep -q "train.dropout: 0.2, now 0.3" "$work/err"
 refused() { ! train "$@"; }
-check "other data are refused" refused whole --max-steps 99 --train-source "$work/valid.en" --train-target "$work/valid.fr"
+check "other data are refused" refused whole --max-steps 999 --train-source "$work/valid.en" --train-target "$work/valid.fr"
 check "with the reason" grep -q "the training text is not the one" "$work/err"
 
 finish
