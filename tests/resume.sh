@@ -8,7 +8,7 @@ FERRY=${FERRY:-build/ferry}
 . "$(dirname "$0")/lib.sh"
 toy=$(dirname "$0")/../data/toy
 configs=$(dirname "$0")/../configs
-steps=152
+steps=153
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
