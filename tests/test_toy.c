@@ -387,6 +387,23 @@ START_TEST(never_occurs)
 }
 END_TEST
 
+START_TEST(english_articles)
+{
+    regex_t regex;
+    compile(&regex, " (a [aeiou]|an [^aeiou])");
+    for (int part = 0; part < CORPUS_PARTS; part++) {
+        Lines en = read_lines(corpus_parts[part].name, "en");
+        for (int i = 0; i < en.n; i++) {
+            char words[2 * TEXT_SIZE];
+            plain_words(en.line[i], false, words);
+            ck_assert_msg(regexec(&regex, words, 0, NULL, 0) != 0, "%s", en.line[i]);
+        }
+        free_lines(&en);
+    }
+    regfree(&regex);
+}
+END_TEST
+
 static int count_word(const char *words, const char *word)
 {
     int n = 0;
@@ -479,6 +496,7 @@ Suite *suite_toy(void)
     tcase_add_loop_test(tcase, words_are_many_and_frequent, 0, 2);
     tcase_add_loop_test(tcase, phenomenon_is_frequent, 0, COUNT(phenomena));
     tcase_add_loop_test(tcase, never_occurs, 0, COUNT(wrong));
+    tcase_add_test(tcase, english_articles);
     tcase_add_test(tcase, negations_have_both_halves);
     suite_add_tcase(suite, tcase);
     return suite;

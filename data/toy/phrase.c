@@ -219,35 +219,34 @@ static void add_indefinite(Pair *text, const Noun *noun, bool plural, const Adje
     }
 }
 
+/* The table entry behind one of the plainer determiners; of the possessives and the numbers, any. */
+static const Determiner *determiner_entry(Draw *draw, unsigned determiner)
+{
+    switch (determiner) {
+    case DET_THIS: return &determiner_this;
+    case DET_POSSESSIVE: return &possessives[draw_below(draw, n_possessives)];
+    case DET_NUMBER: return &numbers[draw_below(draw, n_numbers)];
+    case DET_MANY: return &determiner_many;
+    case DET_ALL: return &determiner_all;
+    case DET_EVERY: return &determiner_every;
+    default: return &determiner_the;
+    }
+}
+
 static void add_any_determiner(Draw *draw, Pair *text, unsigned determiner, const Noun *noun, bool plural,
                                const Adjective *before, const char *next)
 {
-    Text none = text->en;
-    switch (determiner) {
-    case DET_A: add_indefinite(text, noun, plural, before, next); break;
-    case DET_THIS: add_determiner(text, &determiner_this, noun, plural, next); break;
-    case DET_POSSESSIVE:
-        add_determiner(text, &possessives[draw_below(draw, n_possessives)], noun, plural, next);
-        break;
-    case DET_NUMBER: add_determiner(text, &numbers[draw_below(draw, n_numbers)], noun, plural, next); break;
-    case DET_THE_NUMBER:
-        add_determiner(text, &determiner_the, noun, plural, next);
-        add_determiner(text, &numbers[draw_below(draw, n_numbers)], noun, plural, next);
-        break;
-    case DET_MANY: add_determiner(text, &determiner_many, noun, plural, next); break;
-    case DET_ALL: add_determiner(text, &determiner_all, noun, plural, next); break;
-    case DET_EVERY: add_determiner(text, &determiner_every, noun, plural, next); break;
-    case DET_DE: text_add(&text->fr, "de"); break;
-    case DET_NOTHING: text_add(&text->en, "some"); break;
-    case DET_GENERIC:
-        add_determiner(text, &determiner_the, noun, plural, next);
-        text->en = none;
-        break;
-    case DET_OWNER: /* the English one is there already */
-        add_determiner(text, &determiner_the, noun, plural, next);
-        text->en = none;
-        break;
-    default: add_determiner(text, &determiner_the, noun, plural, next);
+    if (determiner == DET_A) {
+        add_indefinite(text, noun, plural, before, next);
+    } else if (determiner == DET_DE) {
+        text_add(&text->fr, "de");
+    } else if (determiner == DET_NOTHING) {
+        text_add(&text->en, "some");
+    } else {
+        Text en = text->en;
+        add_determiner(text, determiner_entry(draw, determiner), noun, plural, next);
+        if (determiner == DET_THE_NUMBER) add_determiner(text, determiner_entry(draw, DET_NUMBER), noun, plural, next);
+        if (determiner & (DET_GENERIC | DET_OWNER)) text->en = en; /* English has none, or has its own already */
     }
 }
 

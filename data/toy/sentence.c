@@ -73,7 +73,7 @@ static Pair ask(Draw *draw)
     return finished(clause_question(&clause, NULL, NULL), '?');
 }
 
-/* "Where did she find the key?" "Why is the king sad?" "When will the train arrive?" */
+/* "Where did she find the key?" "Why is the king sad?" "When will Paul arrive at the station?" */
 static Pair ask_where(Draw *draw)
 {
     static const Expression words[] = {{"where", "où"}, {"why", "pourquoi"}, {"when", "quand"}};
@@ -326,7 +326,7 @@ static Pair give(Draw *draw)
     return question ? finished(clause_question(&clause, NULL, NULL), '?') : finished(clause_statement(&clause), '.');
 }
 
-/* "The girls are leaving because they are tired." "Paul slept because it was raining." */
+/* "The girls leave because they are tired." "Paul slept because it was raining." */
 static Pair because(Draw *draw)
 {
     static const Expression weather[3][2] = {
@@ -406,8 +406,8 @@ static Pair there_is(Draw *draw)
 /* "The dog is bigger than the cat." "This dress is as expensive as my coat." "The actor is less famous than Marie." */
 static Pair compare(Draw *draw)
 {
-    static const unsigned groups[] = {PERSON, PERSON, PERSON, ANIMAL, ANIMAL,    CLOTHES,         OBJECT,
-                                      OBJECT, TEXT,   FRUIT,  PLACE, PLACE, FURNITURE, VEHICLE | TRANSPORT};
+    static const unsigned groups[] = {PERSON, PERSON, PERSON, ANIMAL, ANIMAL, CLOTHES,   OBJECT,
+                                      OBJECT, TEXT,   FRUIT,  PLACE,  PLACE,  FURNITURE, VEHICLE | TRANSPORT};
     unsigned kinds = groups[draw_below(draw, COUNT(groups))];
     NounPhrase one = noun_phrase(draw, kinds, DET_DEFINITE & ~DET_THE_NUMBER, ANY_NUMBER, 10), other;
     bool somebody = kinds == PERSON;
