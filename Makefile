@@ -62,7 +62,6 @@ $(BUILD)/tests/run32: $(TEST_SRC:%.c=$(BUILD)/%.o) $(call objects,$(BUILD))
 $(BUILD)/tests/run64: $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(call objects,$(BUILD)/fp64)
 	$(CC) $(CFLAGS) -o $@ $^ -lcheck -lsubunit -lrt -lpthread $(LDLIBS)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 # Objects that were made with other flags are made again.
 $(BUILD)/flags: export FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS)
@@ -72,23 +71,42 @@ $(BUILD)/flags: always
 $(call objects,$(BUILD)) $(call objects,$(BUILD)/fp64) $(BUILD)/train/main.o: $(BUILD)/flags
 $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
 
-# The goals below call make again, so that nothing is compiled before its packages are there.
-.PHONY: always packages test-packages test sanitize install clean
+# The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
+# said how many jobs there may be.
+.PHONY: always packages test-packages toy test bench bench-peer sanitize install clean
+JOBS = $(if $(findstring j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
 test-packages: ## install those that the tests need
 	@CC='$(CC)' ./install-packages.sh test
 
+toy: packages ## train a small English-French model and show what it learned
+	@$(MAKE) --no-print-directory $(JOBS) ferry
+	./ferry train configs/toy.ini
+	./ferry evaluate -m runs/toy data/toy/test.en.gz data/toy/test.fr.gz
+	@echo
+	@data/toy/show.sh runs/toy
+
 TESTED = $(BUILD)/ferry $(BUILD)/tests/run32 $(BUILD)/tests/run64
 
 test: test-packages ## run all tests
-	@$(MAKE) --no-print-directory $(TESTED)
+	@$(MAKE) --no-print-directory $(JOBS) $(TESTED)
 	@BUILD='$(BUILD)' tests/run.sh
+
+bench: packages ## measure training speed beside this machine's peaks
+	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/tests/bench/bench
+	@OMP_WAIT_POLICY=passive $(BUILD)/tests/bench/bench
+bench-peer: packages ## ferry beside another program: make bench-peer DATA=folder PEER='command'
+	@$(MAKE) --no-print-directory $(JOBS) ferry
+	@DATA='$(DATA)' PEER='$(PEER)' tests/bench/peer.sh
+
+$(BUILD)/tests/bench/bench: $(BUILD)/tests/bench/bench.o $(call objects,$(BUILD))
+	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 
 # No finding is tolerated: the first one ends the process.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 sanitize: test-packages ## run them with AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(MAKE) --no-print-directory BUILD='$(BUILD)/sanitize' EXTRA='$(EXTRA) $(SANITIZE)' $(TESTED:$(BUILD)/%=$(BUILD)/sanitize/%)
+	@$(MAKE) --no-print-directory $(JOBS) BUILD='$(BUILD)/sanitize' EXTRA='$(EXTRA) $(SANITIZE)' $(TESTED:$(BUILD)/%=$(BUILD)/sanitize/%)
 	@BUILD='$(BUILD)/sanitize' tests/run.sh
 
 install: all ## install below PREFIX (/usr/local), under DESTDIR
@@ -98,3 +116,13 @@ install: all ## install below PREFIX (/usr/local), under DESTDIR
 
 clean: ## remove what make made (not runs/)
 	rm -rf '$(BUILD)' ferry
+
+# The toy corpus: its generator is no part of ferry.
+TOY_SRC = $(wildcard data/toy/*.c) core/error.c core/memory.c core/random.c
+.PHONY: toy-data
+toy-data: $(BUILD)/data/toy/generate ## write data/toy/*.gz anew from its grammar
+	$< data/toy
+$(BUILD)/data/toy/generate: $(TOY_SRC:%.c=$(BUILD)/%.o)
+	$(CC) $(CFLAGS) -o $@ $^ -lz -lm
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -92,11 +92,13 @@ void *arena_alloc(Arena *arena, size_t bytes)
             if (arena->current) arena->current->next = next;
             else arena->first = next;
         }
+        arena->before += arena->used;
         arena->current = next;
         arena->used = 0;
     }
     void *data = block_data(arena->current) + arena->used;
     arena->used += bytes;
+    if (arena->before + arena->used > arena->peak) arena->peak = arena->before + arena->used;
     return data;
 }
 
@@ -108,23 +110,25 @@ void *arena_zalloc(Arena *arena, size_t bytes)
 void arena_reset(Arena *arena)
 {
     if (arena->first && arena->first->next) {
-        size_t size = arena_size(arena);
+        size_t peak = arena->peak;
         arena_free(arena);
-        arena->first = block_new(size);
+        arena->first = block_new(peak);
+        arena->peak = peak;
     }
     arena->current = NULL;
-    arena->used = 0;
+    arena->used = arena->before = 0;
 }
 
 ArenaMark arena_mark(const Arena *arena)
 {
-    return (ArenaMark){.block = arena->current, .used = arena->used};
+    return (ArenaMark){.block = arena->current, .used = arena->used, .before = arena->before};
 }
 
 void arena_release(Arena *arena, ArenaMark mark)
 {
     arena->current = mark.block;
     arena->used = mark.used;
+    arena->before = mark.before;
 }
 
 size_t arena_size(const Arena *arena)

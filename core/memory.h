@@ -38,17 +38,18 @@ typedef struct ArenaBlock ArenaBlock;
 typedef struct Arena {
     ArenaBlock *first, *current; /* blocks in the order in which they are filled */
     size_t used;                 /* bytes handed out of `current` */
+    size_t before, peak;         /* bytes handed out of the blocks before it; the most that ever was out at once */
 } Arena;
 
 typedef struct ArenaMark {
     ArenaBlock *block;
-    size_t used;
+    size_t used, before;
 } ArenaMark;
 
 /* An arena starts as all zeros: `Arena arena = {0}`. */
 void *arena_alloc(Arena *arena, size_t bytes);
 void *arena_zalloc(Arena *arena, size_t bytes);
-/* Forget all that was handed out; keep the memory (merged into one block, so that the next step finds it in one piece). */
+/* Forget all that was handed out; keep memory, as one block, for the most that ever was out at once. */
 void arena_reset(Arena *arena);
 ArenaMark arena_mark(const Arena *arena);
 /* Forget all that was handed out since the mark. */

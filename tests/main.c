@@ -16,8 +16,10 @@ static const SuiteEntry entries[] = {
 #define SUITE(name) {#name, suite_##name},
 #ifdef FERRY_FP64
 #define SUITE32(name)
+#define SUITE64(name) SUITE(name)
 #else
 #define SUITE32(name) SUITE(name)
+#define SUITE64(name)
 #endif
 #include "tests/suites.def"
 };

@@ -6,8 +6,10 @@
 
 #define SUITE(name) Suite *suite_##name(void);
 #define SUITE32(name) SUITE(name)
+#define SUITE64(name) SUITE(name)
 #include "tests/suites.def"
 #undef SUITE
 #undef SUITE32
+#undef SUITE64
 
 #endif

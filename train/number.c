@@ -50,6 +50,16 @@ static void shorten_exponent(char *text)
     memmove(digits, digits + zeros, strlen(digits + zeros) + 1);
 }
 
+char *number_write_digits(char out[NUMBER_SIZE], double value, int digits)
+{
+    locale_t locale = c_locale(), before = uselocale(locale);
+    snprintf(out, NUMBER_SIZE, "%.*g", digits, value);
+    uselocale(before);
+    freelocale(locale);
+    shorten_exponent(out);
+    return out;
+}
+
 char *number_write_real(char out[NUMBER_SIZE], double value)
 {
     char text[NUMBER_SIZE];

@@ -128,7 +128,7 @@ static bool load(Run *run, Error *error)
 bool run_open(Run *run, const CommandLine *line, Error *error)
 {
     *run = (Run){0};
-    char *checkpoint;
+    char *checkpoint = NULL;
     if (!locate(line->flag[FLAG_MODEL], &run->folder, &checkpoint, error)) return false;
     char *config = path_join(run->folder, RUN_CONFIG);
     bool good = command_options(line, config, &run->options, error);

@@ -1,0 +1,60 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "train/command.h"
+#include "train/files.h"
+#include "train/run.h"
+#include "train/scores.h"
+
+static void print_row(const char *name, const Scores *scores)
+{
+    printf("set\tsentences\tbleu\tchrf\texact\n");
+    printf("%s\t%zu\t%.2f\t%.2f\t%.2f\n", name, scores->n_sentences, scores->bleu, scores->chrf, scores->exact);
+}
+
+static bool evaluate(Run *run, const char *name, const char *source, const char *reference, Error *error)
+{
+    TestSet set;
+    if (!scores_read_set(&set, source, reference, error)) return false;
+    Translator translator;
+    translator_init(&translator, run->model, run->tokenizer, &run->options);
+    translator.reports = isatty(STDERR_FILENO);
+    Scores scores;
+    scores_of(&translator, &set, source, &scores, NULL);
+    print_row(name, &scores);
+    translator_free(&translator);
+    scores_free_set(&set);
+    return true;
+}
+
+/* An argument is one file, whatever blanks are in its name. */
+static char *as_list(const char *path)
+{
+    char *list = mem_alloc(2 * strlen(path) + 1), *to = list;
+    for (; *path; *to++ = *path++)
+        if (*path == ' ') *to++ = '\\';
+    *to = '\0';
+    return list;
+}
+
+bool cmd_evaluate(CommandLine *line, Error *error)
+{
+    if (line->n_arguments == 1) return error_usage(error, "evaluate takes a source and a reference file, or neither (then the validation set of the run)");
+    Run run;
+    if (!run_open(&run, line, error)) return false;
+    bool good;
+    if (line->n_arguments) {
+        char *source = as_list(line->argument[0]), *reference = as_list(line->argument[1]);
+        good = evaluate(&run, path_name(line->argument[0]), source, reference, error);
+        mem_free(source);
+        mem_free(reference);
+    } else if (!*run.options.data_valid_source || !*run.options.data_valid_target) {
+        good = error_usage(error, "this run has no validation set; name a source and a reference file");
+    } else {
+        good = evaluate(&run, "validation", run.options.data_valid_source, run.options.data_valid_target, error);
+    }
+    run_close(&run);
+    return good;
+}

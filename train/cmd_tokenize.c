@@ -1,0 +1,19 @@
+#include "train/tokenizer_lines.h"
+
+static bool tokenize(const Tokenizer *tokenizer, TokenizerCache *cache, const char *line, size_t length, Text *out, Error *error)
+{
+    (void)error;
+    Tokens tokens = {0};
+    tokenizer_encode(tokenizer, cache, line, length, &tokens);
+    for (size_t i = 0; i < tokens.n; i++) {
+        if (i) text_append(out, " ", 1);
+        tokenizer_show(tokenizer, tokens.token[i], out);
+    }
+    tokenizer_tokens_free(&tokens);
+    return true;
+}
+
+bool cmd_tokenize(CommandLine *line, Error *error)
+{
+    return tokenizer_lines(line, tokenize, error);
+}

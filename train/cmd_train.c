@@ -1,0 +1,26 @@
+#include <string.h>
+
+#include "core/memory.h"
+#include "train/command.h"
+#include "train/files.h"
+#include "train/signals.h"
+#include "train/trainer.h"
+
+/* runs/toy for configs/toy.ini */
+static char *default_folder(const char *config)
+{
+    const char *name = path_name(config), *dot = strrchr(name, '.');
+    return mem_format("runs/%.*s", (int)(dot && dot > name ? dot - name : (long)strlen(name)), name);
+}
+
+bool cmd_train(CommandLine *line, Error *error)
+{
+    Options options;
+    if (!command_options(line, line->argument[0], &options, error)) return false;
+    char *folder = line->flag[FLAG_RUN] ? mem_string(line->flag[FLAG_RUN]) : default_folder(line->argument[0]);
+    signals_catch();
+    bool good = trainer_run(&options, folder, error);
+    mem_free(folder);
+    options_free(&options);
+    return good;
+}

@@ -1,0 +1,58 @@
+/* What the training loop works with, and how it is set up: anew, or from a checkpoint. */
+#ifndef FERRY_TRAIN_SETUP_H
+#define FERRY_TRAIN_SETUP_H
+
+#include "data/batches.h"
+#include "data/bitext.h"
+#include "train/adam.h"
+#include "train/checkpoint.h"
+#include "train/log.h"
+#include "train/progress.h"
+#include "train/run.h"
+#include "train/scores.h"
+
+typedef struct Trainer {
+    const Options *options;
+    const char *folder;
+    int lock;
+    bool resumes; /* from `checkpoint` */
+    Checkpoint checkpoint;
+    CheckpointOrigin origin;
+    char *options_text; /* what origin.options points to */
+
+    Tokenizer *tokenizer;
+    Bitext bitext, valid_pairs;
+    bool has_validation;
+    TestSet valid_set;
+    BatchIterator batches;
+    BatchBuffer *batch; /* [accumulate] */
+
+    Model *model;
+    Adam adam;
+    Tape tape;
+    Translator translator;
+    TrainState state;
+    int64_t saved_step; /* of the newest checkpoint on disk */
+
+    Log log;
+    Progress progress;
+    double started, seconds_before; /* this process's start; training time before it */
+    double share_before;            /* the part of the run that was done then */
+    double window_started;          /* of the rate: since the last row */
+    int64_t window_tokens;          /* that this process trained on since then */
+} Trainer;
+
+/* Look into the run folder: if it holds checkpoints, open the newest sound one, check that the options agree with it, and set
+ * t->resumes and t->state. Reads nothing else and writes nothing. */
+bool setup_find(Trainer *t, Error *error);
+
+/* Make or lock the folder; tokenizer, data, model, log; restore the checkpoint. Says on standard error what it works with. */
+bool setup_open(Trainer *t, Error *error);
+
+/* Free everything, whatever was set up. */
+void setup_close(Trainer *t);
+
+/* Remove checkpoints that neither train.keep nor `best` protects. */
+bool setup_prune(Trainer *t, Error *error);
+
+#endif

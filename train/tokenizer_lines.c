@@ -1,0 +1,45 @@
+#include "train/tokenizer_lines.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/memory.h"
+#include "data/lines.h"
+#include "data/tokenizer_file.h"
+#include "train/files.h"
+#include "train/run.h"
+
+/* -m names a run folder, or the tokenizer's file itself. */
+static Tokenizer *open_tokenizer(const char *model, Error *error)
+{
+    char *inside = path_join(model, RUN_TOKENIZER);
+    Tokenizer *tokenizer = tokenizer_file_load(file_exists(inside) ? inside : model, error);
+    mem_free(inside);
+    return tokenizer;
+}
+
+bool tokenizer_lines(const CommandLine *line, TokenizerLine *function, Error *error)
+{
+    LineReader *reader = lines_open(line->n_arguments ? line->argument[0] : "-", error);
+    Tokenizer *tokenizer = reader ? open_tokenizer(line->flag[FLAG_MODEL], error) : NULL;
+    TokenizerCache *cache = tokenizer_cache_new();
+    Text out = {0};
+    const char *text;
+    size_t length;
+    int got = tokenizer ? 1 : -1;
+    while (got == 1 && (got = lines_next(reader, &text, &length, error)) == 1) {
+        out.n = 0;
+        if (!function(tokenizer, cache, text, length, &out, error)) {
+            error_context(error, "%s, line %" PRId64, lines_name(reader), lines_number(reader));
+            got = -1;
+            break;
+        }
+        fwrite(out.n ? out.data : "", 1, out.n, stdout);
+        putchar('\n');
+    }
+    text_free(&out);
+    tokenizer_cache_free(cache);
+    tokenizer_free(tokenizer);
+    lines_close(reader);
+    return got == 0;
+}

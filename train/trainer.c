@@ -1,0 +1,302 @@
+/* The training loop: batches, loss, gradients, Adam; then what is due after the step: validation, a row of the log, a checkpoint.
+ * What is due depends on the state alone, which a checkpoint holds; so a resumed run does exactly what an uninterrupted one
+ * would have done. */
+#include "train/trainer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/threads.h"
+#include "data/batches.h"
+#include "train/files.h"
+#include "train/log.h"
+#include "train/machine.h"
+#include "train/progress.h"
+#include "train/schedule.h"
+#include "train/setup.h"
+#include "train/signals.h"
+
+/* ---- one step ---- */
+
+/* Gradients of one step's batches are added up; the loss of each is scaled by the number of tokens in all of them. A step's batches
+ * never cross the end of an epoch. */
+static int draw_batches(Trainer *t, int64_t *n_tokens)
+{
+    int n = 0;
+    const uint32_t epoch = t->batches.epoch;
+    *n_tokens = 0;
+    while (n < t->options->train_accumulate && t->batches.epoch == epoch) {
+        batches_next(&t->batches, &t->batch[n]);
+        *n_tokens += t->batch[n++].batch.target.n_tokens;
+    }
+    return n;
+}
+
+/* The first parameter whose gradient isn't finite */
+static const char *not_finite(const Params *params)
+{
+    for (int p = 0; p < params->n; p++) {
+        const Param *param = &params->param[p];
+        for (size_t i = 0; i < (size_t)param->rows * (size_t)param->cols; i++)
+            if (!isfinite(params->grad[param->offset + i])) return param->name;
+    }
+    return "their sum";
+}
+
+static bool train_step(Trainer *t, Error *error)
+{
+    Params *params = &t->model->params;
+    int64_t n_tokens;
+    const int n = draw_batches(t, &n_tokens);
+    double loss = 0;
+    memset(params->grad, 0, params->size * sizeof(real));
+    for (int i = 0; i < n; i++) {
+        t->tape.step = (uint32_t)t->state.step;
+        t->tape.pass = (uint32_t)i;
+        t->tape.dropout = true;
+        tape_begin(&t->tape, true);
+        LossSums sums;
+        Tensor *y = model_loss(t->model, &t->tape, &t->batch[i].batch, (real)(1 / (double)n_tokens), &sums);
+        y->grad[0] = 1;
+        tape_backward(&t->tape);
+        loss += sums.loss;
+    }
+    const double norm = adam_gradient_norm(params), limit = t->options->train_clip_norm;
+    if (!isfinite(norm) || !isfinite(loss))
+        return error_set(error,
+                         "step %" PRId64 ": the loss is %g and the gradient of %s is not finite. The checkpoints in %s are untouched; train again "
+                         "with a lower train.learning_rate, a longer train.warmup or a smaller train.clip_norm",
+                         t->state.step + 1, loss / (double)n_tokens, not_finite(params), t->folder);
+    adam_update(&t->adam, params, schedule_rate(t->options, t->state.step + 1), limit > 0 && norm > limit ? limit / norm : 1);
+    t->state.step++;
+    t->state.epoch = t->batches.epoch;
+    t->state.position = t->batches.position;
+    t->state.window_loss += loss;
+    t->state.window_tokens += n_tokens;
+    t->state.gradient_norm = norm;
+    return true;
+}
+
+/* ---- after the step ---- */
+
+static bool every(int64_t step, int64_t interval)
+{
+    return interval > 0 && step > 0 && step % interval == 0;
+}
+
+static double epochs_done(const Trainer *t)
+{
+    return (double)t->state.epoch + (double)t->state.position / (double)t->bitext.source.n;
+}
+
+static bool validation_due(const Trainer *t)
+{
+    const Options *o = t->options;
+    if (!t->has_validation || t->state.validated_step == t->state.step) return false;
+    return o->train_validate_every ? every(t->state.step, o->train_validate_every) : t->state.step > 0 && t->state.position == 0;
+}
+
+/* Why training is over, or NULL. */
+static const char *finished(const Options *o, const TrainState *s, double seconds)
+{
+    if (o->train_max_steps && s->step >= o->train_max_steps) return "train.max_steps";
+    if (o->train_max_epochs && s->epoch >= o->train_max_epochs) return "train.max_epochs";
+    if (o->train_minutes > 0 && seconds >= 60 * o->train_minutes) return "train.minutes";
+    if (o->train_patience && s->best_step && s->n_worse >= o->train_patience) return "train.patience";
+    return NULL;
+}
+
+static double seconds_so_far(const Trainer *t)
+{
+    return t->seconds_before + progress_clock() - t->started;
+}
+
+/* Cross-entropy a token on the validation pairs. */
+static double validation_loss(Trainer *t)
+{
+    BatchBuffer batch = {0};
+    double nll = 0;
+    int64_t n_tokens = 0;
+    t->tape.dropout = false;
+    for (size_t first = 0; first < t->valid_pairs.source.n && !signals_stop_requested();) {
+        first = batches_fill(&batch, &t->valid_pairs, first, (int32_t)t->options->decode_batch_tokens);
+        tape_begin(&t->tape, false);
+        LossSums sums;
+        model_loss(t->model, &t->tape, &batch.batch, 1, &sums);
+        nll += sums.nll;
+        n_tokens += batch.batch.target.n_tokens;
+    }
+    batches_free(&batch);
+    return nll / (double)(n_tokens ? n_tokens : 1);
+}
+
+/* Fills the row's validation columns and the state; false if a signal cut it short: then nothing has changed. */
+static bool validate(Trainer *t, LogRow *row)
+{
+    Scores scores;
+    model_freeze(t->model);
+    const double loss = validation_loss(t);
+    const bool whole = scores_of(&t->translator, &t->valid_set, t->options->data_valid_source, &scores, NULL) && !signals_stop_requested();
+    model_thaw(t->model);
+    if (!whole) return false;
+    TrainState *s = &t->state;
+    const double score = t->options->train_best == BEST_LOSS ? -loss : scores.bleu;
+    const bool best = !s->best_step || score > s->best_score;
+    s->validated_step = s->step;
+    s->n_worse = best ? 0 : s->n_worse + 1;
+    if (best) {
+        s->best_step = s->step;
+        s->best_score = score;
+    }
+    row->validated = true;
+    row->valid_loss = loss;
+    row->valid_bleu = scores.bleu;
+    row->valid_chrf = scores.chrf;
+    row->valid_exact = scores.exact;
+    progress_line(&t->progress, "step %" PRId64 "  validation: perplexity %.4g, BLEU %.2f, chrF %.2f, exact %.1f%%%s", s->step,
+                  exp(loss), scores.bleu, scores.chrf, scores.exact, best ? "  (best so far)" : "");
+    return true;
+}
+
+/* A row for the steps since the last one; begins a new window. */
+static bool write_row(Trainer *t, LogRow *row, double train_seconds, Error *error)
+{
+    TrainState *s = &t->state;
+    row->step = s->step;
+    row->epoch = epochs_done(t);
+    row->loss = s->window_loss / (double)s->window_tokens;
+    row->learning_rate = schedule_rate(t->options, s->step);
+    row->gradient_norm = s->gradient_norm;
+    row->tokens_per_s = (double)t->window_tokens / (train_seconds > 0 ? train_seconds : 1e-9);
+    row->seconds = seconds_so_far(t);
+    s->logged_step = s->step;
+    s->window_loss = 0;
+    s->window_tokens = 0;
+    return log_append(&t->log, row, error);
+}
+
+/* Write the checkpoint, point the links to it, and remove those that are no longer kept. */
+static bool save(Trainer *t, Error *error)
+{
+    char *name = run_checkpoint_name(t->state.step), *path = path_join(t->folder, name), *last = path_join(t->folder, RUN_LAST);
+    bool good = checkpoint_save(path, &t->model->params, &t->adam, &t->state, &t->origin, error) && symlink_replace(last, name, error);
+    if (good && t->state.best_step == t->state.step) {
+        char *best = path_join(t->folder, RUN_BEST);
+        good = symlink_replace(best, name, error);
+        mem_free(best);
+    }
+    mem_free(name);
+    mem_free(path);
+    mem_free(last);
+    t->saved_step = t->state.step;
+    return good && setup_prune(t, error);
+}
+
+/* All that is due now. *stop: a signal came during validation, which will be made up for after resuming. */
+static bool after_step(Trainer *t, Error *error)
+{
+    const double train_seconds = progress_clock() - t->window_started;
+    LogRow row = {0};
+    const bool validates = validation_due(t);
+    if (validates && !validate(t, &row)) return true;
+    const bool logs = validates || (every(t->state.step, t->options->train_report_every) && t->state.logged_step != t->state.step);
+    if (logs) {
+        if (!write_row(t, &row, train_seconds, error)) return false;
+        t->window_tokens = 0;
+        t->window_started = progress_clock();
+    }
+    const bool new_best = validates && t->state.best_step == t->state.step;
+    if ((new_best || every(t->state.step, t->options->train_checkpoint_every)) && t->saved_step != t->state.step) return save(t, error);
+    return true;
+}
+
+/* ---- the run ---- */
+
+/* The part of the run that is done, by the limit that is nearest; 0 if there is none. */
+static double share_done(const Trainer *t)
+{
+    const Options *o = t->options;
+    double share = 0;
+    if (o->train_max_steps) share = fmax(share, (double)t->state.step / (double)o->train_max_steps);
+    if (o->train_max_epochs) share = fmax(share, epochs_done(t) / (double)o->train_max_epochs);
+    if (o->train_minutes > 0) share = fmax(share, seconds_so_far(t) / (60 * o->train_minutes));
+    return fmin(share, 1);
+}
+
+static void show_progress(Trainer *t)
+{
+    if (!progress_due(&t->progress)) return;
+    const double train_seconds = progress_clock() - t->window_started, share = share_done(t);
+    char rate[FIGURE_SIZE], left[FIGURE_SIZE] = "?", steps[2 * FIGURE_SIZE];
+    /* Measured from where this process began: a resumed run's earlier time may have been another machine's. */
+    if (share > t->share_before && share < 1)
+        progress_duration(left, (progress_clock() - t->started) / (share - t->share_before) * (1 - share));
+    snprintf(steps, sizeof steps, t->options->train_max_steps ? "%" PRId64 "/%" PRId64 : "%" PRId64, t->state.step, t->options->train_max_steps);
+    progress_state(&t->progress, "epoch %.2f  step %s  loss %.4f  %s tokens/s  rate %.2e  gradient %.2f  left %s", epochs_done(t), steps,
+                   t->state.window_tokens ? t->state.window_loss / (double)t->state.window_tokens : 0.0,
+                   progress_count(rate, (double)t->window_tokens / (train_seconds > 0 ? train_seconds : 1e-9)),
+                   schedule_rate(t->options, t->state.step), t->state.gradient_norm, left);
+}
+
+static bool loop(Trainer *t, Error *error)
+{
+    t->started = t->window_started = progress_clock();
+    t->share_before = share_done(t);
+    for (;;) {
+        if (!signals_stop_requested() && !after_step(t, error)) return false;
+        if (signals_stop_requested() || finished(t->options, &t->state, seconds_so_far(t))) break;
+        const int64_t before = t->state.window_tokens;
+        if (!train_step(t, error)) return false;
+        t->window_tokens += t->state.window_tokens - before;
+        show_progress(t);
+    }
+    progress_clear(&t->progress);
+    return t->saved_step == t->state.step || t->state.step == 0 || save(t, error);
+}
+
+static void say_end(Trainer *t)
+{
+    char took[FIGURE_SIZE], best[64] = "";
+    const int by_signal = signals_stop_requested();
+    const char *why = finished(t->options, &t->state, seconds_so_far(t));
+    if (t->state.best_step) snprintf(best, sizeof best, "; best validation at step %" PRId64, t->state.best_step);
+    progress_line(&t->progress, "%s at step %" PRId64 " after %s%s; saved in %s", by_signal ? "stopped by a signal" : "done", t->state.step,
+                  progress_duration(took, seconds_so_far(t)), best, t->folder);
+    if (by_signal) progress_line(&t->progress, "the same command goes on from here");
+    else if (why) progress_line(&t->progress, "%s is reached; raise it to go on", why);
+}
+
+/* A run whose limit is reached is left alone, without reading its data. */
+static bool already_done(const Options *options, const char *folder, const TrainState *state)
+{
+    char *path = path_join(folder, RUN_LOG);
+    const char *why = finished(options, state, log_seconds(path));
+    mem_free(path);
+    if (!why) return false;
+    fprintf(stderr, "%s is finished: step %" PRId64 " reached %s. Raise it (--set %s=...) to go on, or choose another folder (--run).\n", folder,
+            state->step, why, why);
+    return true;
+}
+
+bool trainer_run(const Options *options, const char *folder, Error *error)
+{
+    Trainer t = {.options = options, .folder = folder, .lock = -1};
+    bool good = setup_find(&t, error);
+    if (good && t.resumes && already_done(options, folder, &t.state)) {
+        setup_close(&t);
+        return true;
+    }
+    good = good && setup_open(&t, error);
+    if (good) {
+        progress_init(&t.progress, stderr);
+        good = loop(&t, error);
+        progress_clear(&t.progress);
+        if (good) say_end(&t);
+    }
+    setup_close(&t);
+    return good;
+}
