@@ -329,9 +329,8 @@ static Tensor *logits_of(Model *model, Tape *tape, const Ragged *source, const R
     return model_logits(model, tape, model_decode(model, tape, memory, source, target));
 }
 
-START_TEST(sentences_do_not_see_each_other)
+static void assert_sentences_do_not_see_each_other(void)
 {
-    kernels_init();
     Arena arena = {0};
     Tape all = {0}, one = {0};
     for (int norm = 0; norm <= 1; norm++) {
@@ -351,6 +350,24 @@ START_TEST(sentences_do_not_see_each_other)
     tape_free(&all);
     tape_free(&one);
     arena_free(&arena);
+}
+
+START_TEST(sentences_do_not_see_each_other)
+{
+    kernels_init();
+    assert_sentences_do_not_see_each_other();
+}
+END_TEST
+
+/* Inference doesn't take the backend of training, whose rows depend on their number. */
+START_TEST(sentences_do_not_see_each_other_with_openblas)
+{
+    Error error = {0};
+    kernels_init();
+    if (!blas_load(&error)) return;
+    matmul_use(MATMUL_OPENBLAS);
+    assert_sentences_do_not_see_each_other();
+    matmul_use(MATMUL_PACKED);
 }
 END_TEST
 
@@ -467,6 +484,7 @@ Suite *suite_model(void)
     tcase_add_test(tcase, threads_change_nothing);
     tcase_add_test(tcase, threads_change_nothing_with_openblas);
     tcase_add_test(tcase, sentences_do_not_see_each_other);
+    tcase_add_test(tcase, sentences_do_not_see_each_other_with_openblas);
     tcase_add_test(tcase, the_future_is_not_seen);
     tcase_add_test(tcase, frozen_weights_give_the_same_bits);
     tcase_add_test(tcase, dropout);
