@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "model/transformer.h"
 #include "tests/suites.h"
+#include "train/adam.h"
 #include "train/safetensors.h"
 
 #ifdef FERRY_FP64
@@ -238,19 +239,15 @@ START_TEST(ten_steps_of_adam)
     golden_open(&golden, files[_i]);
     Params *params = &golden.model->params;
     const double *rates = find(&golden, "rates", SAFE_F64)->data, *losses = find(&golden, "losses", SAFE_F64)->data;
-    real *m = mem_zalloc(params->size * sizeof *m), *v = mem_zalloc(params->size * sizeof *v);
+    Adam adam;
+    adam_init(&adam, params->size, 0.9, 0.98, 1e-9);
     for (int step = 1; step <= 10; step++) {
         const double loss = backward(&golden, (step - 1) % 2);
         ck_assert_double_eq_tol(loss, losses[step - 1], value_tolerance * losses[step - 1]);
-        const AdamStep adam = {
-            .gradient_scale = 1, .beta1 = (real)0.9, .beta2 = (real)0.98, .epsilon = (real)1e-9,
-            .rate = (real)(rates[step - 1] / (1 - pow(0.9, step))), .v_scale = (real)(1 / sqrt(1 - pow(0.98, step))),
-        };
-        kernel.adam((int)params->size, &adam, params->value, params->grad, m, v);
+        adam_update(&adam, params, rates[step - 1], 1);
     }
     each_parameter(&golden, compare_after);
-    mem_free(m);
-    mem_free(v);
+    adam_free(&adam);
     golden_close(&golden);
 }
 END_TEST
