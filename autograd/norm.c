@@ -28,10 +28,11 @@ void norm_forward(Tape *tape, Node *node)
     for (int tile = 0; tile < n_tiles; tile++) {
         const real *drop = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
         for (int i = tile * ROW_TILE; i < rows_end(tile, rows); i++)
-            kernel.layer_norm_row(cols, n->x->value + (size_t)i * n->x->stride, n->z ? n->z->value + (size_t)i * n->z->stride : NULL,
-                                  drop ? drop + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL, n->gain->value, n->bias->value,
-                                  n->sum->value + (size_t)i * n->sum->stride, n->y->value + (size_t)i * n->y->stride,
-                                  n->statistics + 2 * (size_t)i);
+            kernel.layer_norm_row(cols, n->x->value + (size_t)i * n->x->stride,
+                                  n->z ? n->z->value + (size_t)i * n->z->stride : NULL,
+                                  drop ? drop + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL, n->gain->value,
+                                  n->bias->value, n->sum->value + (size_t)i * n->sum->stride,
+                                  n->y->value + (size_t)i * n->y->stride, n->statistics + 2 * (size_t)i);
     }
     arena_release(&tape->arena, mark);
 }

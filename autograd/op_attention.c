@@ -57,8 +57,8 @@ static void backward(Tape *tape, Node *node)
 
 const OpDef op_attention = {"attention", forward, backward};
 
-Tensor *attention(Tape *tape, Tensor *q, Tensor *k, Tensor *v, const Spans *q_spans, const Spans *k_spans, int heads, bool causal,
-                  real dropout)
+Tensor *attention(Tape *tape, Tensor *q, Tensor *k, Tensor *v, const Spans *q_spans, const Spans *k_spans, int heads,
+                  bool causal, real dropout)
 {
     CHECK(q->cols % heads == 0 && q->cols == k->cols && k->cols == v->cols, "%d heads on widths %d, %d, %d", heads, q->cols,
           k->cols, v->cols);

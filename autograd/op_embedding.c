@@ -56,7 +56,8 @@ static void backward(Tape *tape, Node *node)
 #pragma omp parallel for schedule(static)
     for (int c = 0; c < cols; c += COLUMN_TILE)
         for (int i = 0; i < rows; i++)
-            kernel.add_scaled(cols - c < COLUMN_TILE ? cols - c : COLUMN_TILE, n->scale, masked + (size_t)i * (size_t)cols + c,
+            kernel.add_scaled(cols - c < COLUMN_TILE ? cols - c : COLUMN_TILE, n->scale,
+                              masked + (size_t)i * (size_t)cols + c,
                               n->table->grad + (size_t)n->tokens->token[i] * n->table->stride + c);
     arena_release(&tape->arena, mark);
 }

@@ -68,8 +68,8 @@ const OpDef op_linear = {"linear", forward, backward};
 
 Tensor *linear(Tape *tape, Tensor *x, Tensor *weight, Tensor *bias)
 {
-    CHECK(x->cols == weight->cols && (!bias || bias->cols == weight->rows), "x [%d, %d], weight [%d, %d], bias [%d]", x->rows,
-          x->cols, weight->rows, weight->cols, bias ? bias->cols : 0);
+    CHECK(x->cols == weight->cols && (!bias || bias->cols == weight->rows), "x [%d, %d], weight [%d, %d], bias [%d]",
+          x->rows, x->cols, weight->rows, weight->cols, bias ? bias->cols : 0);
     LinearNode *n = tape_node(tape, sizeof *n);
     n->x = x;
     n->weight = weight;

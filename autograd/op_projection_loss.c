@@ -1,8 +1,8 @@
 /* Output projection, softmax and label-smoothed cross-entropy with their gradients, over chunks of rows.
  *
- * The loss ends the graph, so its gradient with respect to the logits is known as soon as they are: forward (while recording)
- * computes the gradients for d loss = 1 at once and keeps them, [N, D] and [V, D]; backward only scales and adds them.
- * Computing the logits again in backward would cost half as much again. */
+ * The loss ends the graph, so its gradient with respect to the logits is known as soon as they are: forward (while
+ * recording) computes the gradients for d loss = 1 at once and keeps them, [N, D] and [V, D]; backward only scales and adds
+ * them. Computing the logits again in backward would cost half as much again. */
 #include "autograd/ops.h"
 #include "core/error.h"
 #include "core/matmul.h"
@@ -28,23 +28,48 @@ static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, do
     const Tensor *x = n->x, *w = n->weight;
     const int classes = w->rows, width = w->cols;
     real *x_rows = x->value + (size_t)first * x->stride;
-    matmul(&(Matmul){.kind = MATMUL_NT, .m = rows, .n = classes, .k = width, .a = x_rows, .a_stride = x->stride, .b = w->value,
-                     .b_stride = w->stride, .c = logits, .c_stride = (size_t)classes},
+    matmul(&(Matmul){.kind = MATMUL_NT,
+                     .m = rows,
+                     .n = classes,
+                     .k = width,
+                     .a = x_rows,
+                     .a_stride = x->stride,
+                     .b = w->value,
+                     .b_stride = w->stride,
+                     .c = logits,
+                     .c_stride = (size_t)classes},
            &tape->arena);
 #pragma omp parallel for schedule(dynamic, 8)
     for (int i = 0; i < rows; i++)
-        row_sums[2 * i] = kernel.cross_entropy_row(classes, logits + (size_t)i * (size_t)classes, n->label[first + i], n->smoothing,
-                                                   tape->recording, n->scale, &row_sums[2 * i + 1]);
+        row_sums[2 * i] = kernel.cross_entropy_row(classes, logits + (size_t)i * (size_t)classes, n->label[first + i],
+                                                   n->smoothing, tape->recording, n->scale, &row_sums[2 * i + 1]);
     for (int i = 0; i < rows; i++) {
         n->sums.loss += row_sums[2 * i];
         n->sums.nll += row_sums[2 * i + 1];
     }
     if (!tape->recording) return;
-    matmul(&(Matmul){.kind = MATMUL_NN, .m = rows, .n = width, .k = classes, .a = logits, .a_stride = (size_t)classes, .b = w->value,
-                     .b_stride = w->stride, .c = n->gx + (size_t)first * (size_t)width, .c_stride = (size_t)width},
+    matmul(&(Matmul){.kind = MATMUL_NN,
+                     .m = rows,
+                     .n = width,
+                     .k = classes,
+                     .a = logits,
+                     .a_stride = (size_t)classes,
+                     .b = w->value,
+                     .b_stride = w->stride,
+                     .c = n->gx + (size_t)first * (size_t)width,
+                     .c_stride = (size_t)width},
            &tape->arena);
-    matmul(&(Matmul){.kind = MATMUL_TN, .m = classes, .n = width, .k = rows, .a = logits, .a_stride = (size_t)classes, .b = x_rows,
-                     .b_stride = x->stride, .c = n->gweight, .c_stride = (size_t)width, .add = first > 0},
+    matmul(&(Matmul){.kind = MATMUL_TN,
+                     .m = classes,
+                     .n = width,
+                     .k = rows,
+                     .a = logits,
+                     .a_stride = (size_t)classes,
+                     .b = x_rows,
+                     .b_stride = x->stride,
+                     .c = n->gweight,
+                     .c_stride = (size_t)width,
+                     .add = first > 0},
            &tape->arena);
 }
 
@@ -57,7 +82,8 @@ static void forward(Tape *tape, Node *node)
     ArenaMark mark = arena_mark(&tape->arena);
     real *logits = arena_alloc(&tape->arena, (size_t)size * (size_t)classes * sizeof(real));
     double *row_sums = arena_alloc(&tape->arena, 2 * (size_t)size * sizeof(double));
-    for (int first = 0; first < rows; first += size) chunk(tape, n, first, rows - first < size ? rows - first : size, logits, row_sums);
+    for (int first = 0; first < rows; first += size)
+        chunk(tape, n, first, rows - first < size ? rows - first : size, logits, row_sums);
     arena_release(&tape->arena, mark);
     n->y->value[0] = (real)(n->sums.loss * (double)n->scale);
 }
@@ -82,10 +108,13 @@ static void backward(Tape *tape, Node *node)
 
 const OpDef op_projection_loss = {"projection_loss", forward, backward};
 
-Tensor *projection_loss(Tape *tape, Tensor *x, Tensor *weight, const int32_t *label, real smoothing, real scale, LossSums *sums)
+Tensor *projection_loss(Tape *tape, Tensor *x, Tensor *weight, const int32_t *label, real smoothing, real scale,
+                        LossSums *sums)
 {
-    CHECK(x->cols == weight->cols && x->rows > 0, "x [%d, %d], weight [%d, %d]", x->rows, x->cols, weight->rows, weight->cols);
-    for (int i = 0; i < x->rows; i++) CHECK(label[i] >= 0 && label[i] < weight->rows, "label %d of %d", label[i], weight->rows);
+    CHECK(x->cols == weight->cols && x->rows > 0, "x [%d, %d], weight [%d, %d]", x->rows, x->cols, weight->rows,
+          weight->cols);
+    for (int i = 0; i < x->rows; i++)
+        CHECK(label[i] >= 0 && label[i] < weight->rows, "label %d of %d", label[i], weight->rows);
     LossNode *n = tape_node(tape, sizeof *n);
     n->x = x;
     n->weight = weight;

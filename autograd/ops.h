@@ -37,8 +37,8 @@ Spans spans_of(Tape *tape, const Ragged *ragged);
 /* Multi-head attention (Vaswani et al. 2017, 3.2): y[Nq, D], q [Nq, D], k and v [Nk, D]; head h is columns h D/H and on.
  * Sentence s of q_spans sees sentence s of k_spans: all of it, or, if `causal`, query i of n_q sees keys up to
  * n_k - n_q + i. Dropout is on the weights. Spans must live as long as the pass. */
-Tensor *attention(Tape *tape, Tensor *q, Tensor *k, Tensor *v, const Spans *q_spans, const Spans *k_spans, int heads, bool causal,
-                  real dropout);
+Tensor *attention(Tape *tape, Tensor *q, Tensor *k, Tensor *v, const Spans *q_spans, const Spans *k_spans, int heads,
+                  bool causal, real dropout);
 
 /* What projection_loss counts, besides the loss itself. Sums over tokens. */
 typedef struct LossSums {
@@ -49,6 +49,7 @@ typedef struct LossSums {
 /* The label-smoothed cross-entropy of x weight^T against the labels, times `scale`: a [1, 1] tensor. x is [N, D], weight
  * [V, D], label [N]; smoothing spreads that much of the target evenly over all V classes (as PyTorch). The [N, V] logits
  * never exist in full: chunks of rows are computed, turned into their gradient and used up. *sums, if asked for, is set. */
-Tensor *projection_loss(Tape *tape, Tensor *x, Tensor *weight, const int32_t *label, real smoothing, real scale, LossSums *sums);
+Tensor *projection_loss(Tape *tape, Tensor *x, Tensor *weight, const int32_t *label, real smoothing, real scale,
+                        LossSums *sums);
 
 #endif

@@ -29,7 +29,8 @@ typedef struct Params {
 /* Declare a parameter; the name is copied. Returns its index. */
 int params_declare(Params *params, int n_dims, int rows, int cols, Init init, double init_scale, const char *name);
 
-/* Let params_allocate make `tensor` the [rows, cols] matrix that starts with parameter `first`, and may span those after it. */
+/* Let params_allocate make `tensor` the [rows, cols] matrix that starts with parameter `first`, and may span those after it.
+ */
 void params_bind(Params *params, Tensor *tensor, int first, int rows, int cols);
 
 /* Take the memory (gradients, zero, only if asked for) and set the bound tensors. Values are uninitialized. */

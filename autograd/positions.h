@@ -1,4 +1,5 @@
-/* Sinusoidal positions (Vaswani et al. 2017, 3.5): PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i + 1) = cos(p / 10000^(2i/D)). */
+/* Sinusoidal positions (Vaswani et al. 2017, 3.5): PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i + 1) = cos(p / 10000^(2i/D)).
+ */
 #ifndef FERRY_AUTOGRAD_POSITIONS_H
 #define FERRY_AUTOGRAD_POSITIONS_H
 

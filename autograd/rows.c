@@ -3,7 +3,8 @@
 const real *rows_mask(const Dropout *dropout, int tile, int rows, int cols, real *mask)
 {
     if (!dropout->threshold) return NULL;
-    kernel.dropout_mask(dropout, (uint64_t)tile * ROW_TILE * (uint64_t)cols, (rows_end(tile, rows) - tile * ROW_TILE) * cols, mask);
+    kernel.dropout_mask(dropout, (uint64_t)tile * ROW_TILE * (uint64_t)cols, (rows_end(tile, rows) - tile * ROW_TILE) * cols,
+                        mask);
     return mask;
 }
 

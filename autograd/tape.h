@@ -1,5 +1,5 @@
-/* The tape: reverse-mode automatic differentiation, eagerly. An op's builder (autograd/op_*.c, declared in ops.h) computes its
- * result at once and, while recording, puts a node on the tape; tape_backward walks the nodes back. Not recording is
+/* The tape: reverse-mode automatic differentiation, eagerly. An op's builder (autograd/op_*.c, declared in ops.h) computes
+ * its result at once and, while recording, puts a node on the tape; tape_backward walks the nodes back. Not recording is
  * inference: the same ops, nothing kept.
  *
  * Two laws of every op: forward writes every element that it owns, backward *adds* into its inputs' gradients. */
@@ -14,8 +14,8 @@
 #include "core/memory.h"
 #include "core/real.h"
 
-/* A matrix [rows, cols], row i at value + i * stride; grad lies alike, NULL where no gradient is wanted. A tensor owns nothing:
- * its memory is the tape's arena or a block of parameters. */
+/* A matrix [rows, cols], row i at value + i * stride; grad lies alike, NULL where no gradient is wanted. A tensor owns
+ * nothing: its memory is the tape's arena or a block of parameters. */
 typedef struct Tensor {
     int rows, cols;
     size_t stride;

@@ -1,7 +1,8 @@
 /* Scaled dot-product attention of one head in one sentence (Vaswani et al. 2017, equation 1):
  *     out = dropout(softmax(q k^T / sqrt(width))) v.
- * Works on tiles of queries x keys with a running maximum and sum, so no [n_q, n_k] matrix exists; the backward pass computes
- * the weights anew from the saved log-sum-exp (as in Dao et al. 2022). Each row's arithmetic depends on that row alone. */
+ * Works on tiles of queries x keys with a running maximum and sum, so no [n_q, n_k] matrix exists; the backward pass
+ * computes the weights anew from the saved log-sum-exp (as in Dao et al. 2022). Each row's arithmetic depends on that row
+ * alone. */
 #ifndef FERRY_CORE_ATTENTION_H
 #define FERRY_CORE_ATTENTION_H
 
@@ -26,7 +27,7 @@ typedef struct AttentionHead {
     size_t log_sum_stride;
     const struct Dropout *dropout; /* NULL: none */
     uint64_t dropout_group;        /* first random group of this head's masks; ATTENTION_TILE_GROUPS are used for a tile */
-    real *scratch;                 /* attention_scratch(n_q, n_k, width, backward) elements, 64-byte aligned, one thread's own */
+    real *scratch; /* attention_scratch(n_q, n_k, width, backward) elements, 64-byte aligned, one thread's own */
 } AttentionHead;
 
 enum { ATTENTION_TILE_GROUPS = ATTENTION_TILE * ATTENTION_TILE / 128 };

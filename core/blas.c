@@ -31,8 +31,8 @@ const char *blas_name(void)
 
 void blas_gemm(const Matmul *p)
 {
-    gemm(ROW_MAJOR, p->kind == MATMUL_TN ? TRANSPOSE : NO_TRANSPOSE, p->kind == MATMUL_NT ? TRANSPOSE : NO_TRANSPOSE, p->m, p->n,
-         p->k, 1, p->a, (int)p->a_stride, p->b, (int)p->b_stride, p->add ? 1 : 0, p->c, (int)p->c_stride);
+    gemm(ROW_MAJOR, p->kind == MATMUL_TN ? TRANSPOSE : NO_TRANSPOSE, p->kind == MATMUL_NT ? TRANSPOSE : NO_TRANSPOSE, p->m,
+         p->n, p->k, 1, p->a, (int)p->a_stride, p->b, (int)p->b_stride, p->add ? 1 : 0, p->c, (int)p->c_stride);
 }
 
 /* A product with tails in every direction, against a plain loop. */
@@ -62,8 +62,8 @@ static bool computes_right(void)
 bool blas_load(Error *error)
 {
     if (gemm) return true;
-    /* Older OpenBLAS builds don't know newer CPUs and fall back to a kernel of 2004 there. Both names are older than any build
-     * in use; where neither fits, OpenBLAS chooses. */
+    /* Older OpenBLAS builds don't know newer CPUs and fall back to a kernel of 2004 there. Both names are older than any
+     * build in use; where neither fits, OpenBLAS chooses. */
     const char *core = !strcmp(kernels_name(0), "avx512") ? "SkylakeX" : !strcmp(kernels_name(0), "avx2") ? "Haswell" : NULL;
     if (core) setenv("OPENBLAS_CORETYPE", core, 0);
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
@@ -86,7 +86,8 @@ bool blas_load(Error *error)
     strncpy(name, corename(), sizeof name - 1);
     if (!computes_right()) {
         gemm = NULL;
-        return error_set(error, "OpenBLAS computes wrong products with its kernel %s; another one may do: set OPENBLAS_CORETYPE", name);
+        return error_set(
+            error, "OpenBLAS computes wrong products with its kernel %s; another one may do: set OPENBLAS_CORETYPE", name);
     }
     return true;
 }
@@ -113,8 +114,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* A long inner dimension (a weight gradient: few rows, as many terms as tokens) is cut into chunks of fixed length; the partial
- * products are added in order. */
+/* A long inner dimension (a weight gradient: few rows, as many terms as tokens) is cut into chunks of fixed length; the
+ * partial products are added in order. */
 static void split_inner(const Matmul *p, Arena *arena)
 {
     const int n_chunks = (p->k + K_CHUNK - 1) / K_CHUNK;
@@ -123,14 +124,15 @@ static void split_inner(const Matmul *p, Arena *arena)
     real *partial = arena_alloc(arena, size * (size_t)n_chunks * sizeof(real));
 #pragma omp parallel for schedule(dynamic, 1)
     for (int chunk = 0; chunk < n_chunks; chunk++)
-        tile_product(p, 0, p->m, 0, p->n, chunk * K_CHUNK, least(p->k, (chunk + 1) * K_CHUNK), partial + size * (size_t)chunk,
-                     (size_t)p->n, false);
+        tile_product(p, 0, p->m, 0, p->n, chunk * K_CHUNK, least(p->k, (chunk + 1) * K_CHUNK),
+                     partial + size * (size_t)chunk, (size_t)p->n, false);
 #pragma omp parallel for schedule(static)
     for (int i = 0; i < p->m; i++) {
         real *row = p->c + (size_t)i * p->c_stride;
         for (int j = 0; j < p->n; j++) {
             real sum = p->bias ? p->bias[j] : p->add ? row[j] : 0;
-            for (int chunk = 0; chunk < n_chunks; chunk++) sum += partial[size * (size_t)chunk + (size_t)i * (size_t)p->n + (size_t)j];
+            for (int chunk = 0; chunk < n_chunks; chunk++)
+                sum += partial[size * (size_t)chunk + (size_t)i * (size_t)p->n + (size_t)j];
             row[j] = sum;
         }
     }
@@ -149,7 +151,8 @@ void blas_matmul(const Matmul *p, Arena *arena)
         int i0 = t % row_tiles * TILE, i1 = least(p->m, i0 + TILE), j0 = t / row_tiles * TILE, j1 = least(p->n, j0 + TILE);
         real *c = p->c + (size_t)i0 * p->c_stride + j0;
         if (p->bias)
-            for (int i = 0; i < i1 - i0; i++) memcpy(c + (size_t)i * p->c_stride, p->bias + j0, (size_t)(j1 - j0) * sizeof(real));
+            for (int i = 0; i < i1 - i0; i++)
+                memcpy(c + (size_t)i * p->c_stride, p->bias + j0, (size_t)(j1 - j0) * sizeof(real));
         tile_product(p, i0, i1, j0, j1, 0, p->k, c, p->c_stride, p->add || p->bias);
     }
 }

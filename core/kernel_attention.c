@@ -1,6 +1,6 @@
-/* Attention of one head in one sentence, by tiles of ATTENTION_TILE queries x keys. Heads are copied to dense, padded blocks in
- * scratch first (width * T elements against width * T^2 multiply-adds), so that every product is a matmul_block. Bound by the
- * products for long sentences, by exp and the copies for short ones. */
+/* Attention of one head in one sentence, by tiles of ATTENTION_TILE queries x keys. Heads are copied to dense, padded blocks
+ * in scratch first (width * T elements against width * T^2 multiply-adds), so that every product is a matmul_block. Bound by
+ * the products for long sentences, by exp and the copies for short ones. */
 #include <math.h>
 
 #include "core/kernel.h"
@@ -80,7 +80,8 @@ static Scratch scratch_of(const AttentionHead *head)
     return s;
 }
 
-/* One row of a tile's scores becomes weights exp(score - largest so far); the running sum and the output row are rescaled. */
+/* One row of a tile's scores becomes weights exp(score - largest so far); the running sum and the output row are rescaled.
+ */
 static void softmax_update(int n, real *scores, real *largest, real *sum, int width, real *out)
 {
     Vec high = vec_set(*largest);
@@ -147,7 +148,8 @@ void KERNEL_NAME(attention_forward)(const AttentionHead *head)
 static void row_products(const AttentionHead *head, real *delta)
 {
     for (int i = 0; i < head->n_q; i++) {
-        const real *out = head->out.value + (size_t)i * head->out.stride, *gout = head->out.grad + (size_t)i * head->out.stride;
+        const real *out = head->out.value + (size_t)i * head->out.stride,
+                   *gout = head->out.grad + (size_t)i * head->out.stride;
         Vec sum = {0};
         int c = 0;
         for (; c + LANES <= head->width; c += LANES) sum += vec_load(out + c) * vec_load(gout + c);

@@ -1,5 +1,5 @@
-/* The matrix product's inner loops. What bounds it: two fused multiply-adds a cycle; each needs its operands in registers, so
- * a block of BLOCK_ROWS x 2 vectors of C stays there while k runs, for BLOCK_ROWS broadcasts and 2 loads a step. */
+/* The matrix product's inner loops. What bounds it: two fused multiply-adds a cycle; each needs its operands in registers,
+ * so a block of BLOCK_ROWS x 2 vectors of C stays there while k runs, for BLOCK_ROWS broadcasts and 2 loads a step. */
 #include "core/kernel.h"
 
 #if VEC_BYTES == 64
@@ -10,9 +10,10 @@ enum { BLOCK_ROWS = 6 }; /* 12 + 2 + 1 of 16 */
 enum { BLOCK_ROWS = 4 }; /* 8 + 2 + 1 of 16 */
 #endif
 
-/* One block: `rows` rows, `vectors` vectors of columns, of which the last holds `last` columns of C. Constants after inlining. */
-VEC_INLINE void block(const int rows, const int vectors, int last, int k, const real *a, size_t a_row, size_t a_k, const real *b,
-                      size_t b_stride, real *c, size_t c_stride, const real *bias, bool add)
+/* One block: `rows` rows, `vectors` vectors of columns, of which the last holds `last` columns of C. Constants after
+ * inlining. */
+VEC_INLINE void block(const int rows, const int vectors, int last, int k, const real *a, size_t a_row, size_t a_k,
+                      const real *b, size_t b_stride, real *c, size_t c_stride, const real *bias, bool add)
 {
     Vec sum[BLOCK_ROWS][2];
 #pragma GCC unroll 16
@@ -51,11 +52,11 @@ VEC_INLINE void block(const int rows, const int vectors, int last, int k, const 
 typedef void Block(int last, int k, const real *a, size_t a_row, size_t a_k, const real *b, size_t b_stride, real *c,
                    size_t c_stride, const real *bias, bool add);
 
-#define BLOCK(rows, vectors)                                                                                                   \
-    static void block_##rows##_##vectors(int last, int k, const real *a, size_t a_row, size_t a_k, const real *b,              \
-                                         size_t b_stride, real *c, size_t c_stride, const real *bias, bool add)                \
-    {                                                                                                                          \
-        block(rows, vectors, last, k, a, a_row, a_k, b, b_stride, c, c_stride, bias, add);                                     \
+#define BLOCK(rows, vectors)                                                                                                \
+    static void block_##rows##_##vectors(int last, int k, const real *a, size_t a_row, size_t a_k, const real *b,           \
+                                         size_t b_stride, real *c, size_t c_stride, const real *bias, bool add)             \
+    {                                                                                                                       \
+        block(rows, vectors, last, k, a, a_row, a_k, b, b_stride, c, c_stride, bias, add);                                  \
     }
 #define BLOCKS(rows) BLOCK(rows, 1) BLOCK(rows, 2)
 #define ENTRY(rows) {block_##rows##_1, block_##rows##_2}
@@ -105,7 +106,8 @@ void KERNEL_NAME(matmul_pack)(int k, int n, int width, const real *b, size_t b_s
     enum { TILE = 16 };
     for (int l0 = 0; l0 < k; l0 += TILE)
         for (int j0 = 0; j0 < width; j0 += TILE) {
-            int l1 = l0 + TILE < k ? l0 + TILE : k, j1 = j0 + TILE < n ? j0 + TILE : n, j2 = j0 + TILE < width ? j0 + TILE : width;
+            int l1 = l0 + TILE < k ? l0 + TILE : k, j1 = j0 + TILE < n ? j0 + TILE : n,
+                j2 = j0 + TILE < width ? j0 + TILE : width;
             for (int l = l0; l < l1; l++) {
                 real *row = packed + (size_t)l * width;
                 for (int j = j0; j < j1; j++) row[j] = b[(size_t)j * b_stride + l];

@@ -1,5 +1,5 @@
-/* Kernels over one row or one flat block: random masks, embedding, layer norm, activations, cross-entropy, Adam. Those that a
- * row's sum runs through keep its order by explicit lanes; the rest is left to the compiler's vectorizer. All are bound by
+/* Kernels over one row or one flat block: random masks, embedding, layer norm, activations, cross-entropy, Adam. Those that
+ * a row's sum runs through keep its order by explicit lanes; the rest is left to the compiler's vectorizer. All are bound by
  * memory, or by exp. */
 #include <math.h>
 

@@ -49,5 +49,6 @@ void kernels_init(void)
 {
     const char *wanted = getenv("FERRY_ISA");
     kernel = *set(0);
-    if (wanted && *wanted && !kernels_use(wanted)) warn("FERRY_ISA=%s: no such instruction set here; using %s", wanted, kernel.name);
+    if (wanted && *wanted && !kernels_use(wanted))
+        warn("FERRY_ISA=%s: no such instruction set here; using %s", wanted, kernel.name);
 }

@@ -116,7 +116,8 @@ void matmul(const Matmul *p, Arena *arena)
         blas_matmul(p, arena);
         return;
     }
-    Operands o = {.a = p->a, .a_row = p->a_stride, .a_k = 1, .b = p->b, .panel_stride = (size_t)kernel.panel, .b_row = p->b_stride};
+    Operands o = {
+        .a = p->a, .a_row = p->a_stride, .a_k = 1, .b = p->b, .panel_stride = (size_t)kernel.panel, .b_row = p->b_stride};
     if (p->kind == MATMUL_TN) {
         o.a_row = 1;
         o.a_k = p->a_stride;

@@ -1,11 +1,11 @@
 /* The matrix product, on all threads.
  *
  * Two ways to compute it:
- *   packed    our own kernel (core/kernel_matmul.c): each element is one chain of fused multiply-adds in increasing k, so its bits
- *             depend on nothing but its row of A, its column of B and what it starts from: not on the batch, not on the cut,
+ *   packed    our own kernel (core/kernel_matmul.c): each element is one chain of fused multiply-adds in increasing k, so
+ * its bits depend on nothing but its row of A, its column of B and what it starts from: not on the batch, not on the cut,
  *             not on the threads.
- *   openblas  single-threaded OpenBLAS on tiles whose borders depend on shapes alone: bits don't depend on the threads, but a
- *             row's may on its place in the batch. For training only, and the reference that the other is measured beside. */
+ *   openblas  single-threaded OpenBLAS on tiles whose borders depend on shapes alone: bits don't depend on the threads, but
+ * a row's may on its place in the batch. For training only, and the reference that the other is measured beside. */
 #ifndef FERRY_CORE_MATMUL_H
 #define FERRY_CORE_MATMUL_H
 
@@ -41,8 +41,8 @@ MatmulBackend matmul_backend(void);
 /* "packed avx512", "openblas SkylakeX" */
 const char *matmul_name(void);
 
-/* A weight matrix B^T, B being [n, k], packed once for many products (inference). Size in elements; pack; C = init + A B^T by
- * the packed kernel whatever the backend. product->b is the packed weights and its kind is ignored. */
+/* A weight matrix B^T, B being [n, k], packed once for many products (inference). Size in elements; pack; C = init + A B^T
+ * by the packed kernel whatever the backend. product->b is the packed weights and its kind is ignored. */
 size_t matmul_packed_size(int n, int k);
 void matmul_pack_weights(int n, int k, const real *b, size_t b_stride, real *packed);
 void matmul_packed(const Matmul *product);

@@ -1,5 +1,6 @@
 /* Vectors for the kernels (core/kernel_*.c), as wide as the instruction set that the file is compiled for. Written with the
- * compiler's vector extension: plain C operators, every lane spelled out, so sums have one fixed order without -ffast-math. */
+ * compiler's vector extension: plain C operators, every lane spelled out, so sums have one fixed order without -ffast-math.
+ */
 #ifndef FERRY_CORE_VEC_H
 #define FERRY_CORE_VEC_H
 
@@ -91,8 +92,9 @@ VEC_INLINE real vec_largest(Vec x)
     return largest;
 }
 
-/* exp(x): x = n ln 2 + r with |r| <= ln 2 / 2, exp(r) by its Taylor series to the type's precision, 2^n by the exponent bits.
- * Arguments are clamped to the range in which the result is a normal number; NaN stays NaN. Within 2 units of the last place. */
+/* exp(x): x = n ln 2 + r with |r| <= ln 2 / 2, exp(r) by its Taylor series to the type's precision, 2^n by the exponent
+ * bits. Arguments are clamped to the range in which the result is a normal number; NaN stays NaN. Within 2 units of the last
+ * place. */
 VEC_INLINE Vec vec_exp(Vec x)
 {
 #ifdef FERRY_FP64

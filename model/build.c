@@ -7,8 +7,8 @@
 #include "core/memory.h"
 #include "model/transformer.h"
 
-static int declare(Params *params, int n_dims, int rows, int cols, Init init, double scale, const char *prefix, const char *part,
-                   const char *suffix)
+static int declare(Params *params, int n_dims, int rows, int cols, Init init, double scale, const char *prefix,
+                   const char *part, const char *suffix)
 {
     char name[128];
     snprintf(name, sizeof name, "%s%s%s", prefix, part, suffix);
@@ -83,7 +83,8 @@ static void add_embeddings(Params *params, const ModelConfig *c, Model *model)
     Tensor *tensors[3] = {&model->source_table, &model->target_table, &model->output};
     const double scale = 1 / sqrt((double)c->d_model);
     for (int i = 0, index = 0; i < 3; i++) {
-        if (names[c->tie][i]) index = declare(params, 2, c->vocab_size, c->d_model, INIT_NORMAL, scale, "", names[c->tie][i], ".weight");
+        if (names[c->tie][i])
+            index = declare(params, 2, c->vocab_size, c->d_model, INIT_NORMAL, scale, "", names[c->tie][i], ".weight");
         params_bind(params, tensors[i], index, c->vocab_size, c->d_model);
     }
 }

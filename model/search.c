@@ -44,12 +44,14 @@ static bool extend(Hypothesis *h, int32_t token, const uint8_t *utf8_bytes)
     return h->n < h->limit;
 }
 
-void search_greedy(Search *search, Model *model, const Ragged *source, const SearchOptions *options, Arena *arena, Translation *out)
+void search_greedy(Search *search, Model *model, const Ragged *source, const SearchOptions *options, Arena *arena,
+                   Translation *out)
 {
     const int n = source->n_seq, classes = model->config.vocab_size;
     Tape *tape = &search->tape;
     Hypothesis *hypothesis = arena_zalloc(arena, (size_t)n * sizeof *hypothesis);
-    int32_t *capacity = arena_alloc(arena, (size_t)n * sizeof *capacity), *live = arena_alloc(arena, (size_t)n * sizeof *live);
+    int32_t *capacity = arena_alloc(arena, (size_t)n * sizeof *capacity),
+            *live = arena_alloc(arena, (size_t)n * sizeof *live);
     int32_t *last = arena_alloc(arena, (size_t)n * sizeof *last), *next = arena_alloc(arena, (size_t)n * sizeof *next);
     int n_live = 0;
     for (int s = 0; s < n; s++) {
@@ -65,7 +67,8 @@ void search_greedy(Search *search, Model *model, const Ragged *source, const Sea
     model_cache_begin(model, tape, &search->cache, model_encode(model, tape, source), source, capacity);
     for (int position = 0; n_live; position++) {
         tape_begin(tape, false);
-        Tensor *logits = model_logits(model, tape, model_decode_step(model, tape, &search->cache, n_live, live, last, position));
+        Tensor *logits =
+            model_logits(model, tape, model_decode_step(model, tape, &search->cache, n_live, live, last, position));
 #pragma omp parallel for schedule(static) if (n_live > 8)
         for (int i = 0; i < n_live; i++)
             next[i] = search_best_token(classes, logits->value + (size_t)i * logits->stride, options->utf8_bytes,

@@ -5,8 +5,8 @@
 
 #include "core/error.h"
 
-/* The residual stream: `sum` is what the next sublayer's output is added to, `input` what the next sublayer sees. With Post-LN
- * they are one tensor. */
+/* The residual stream: `sum` is what the next sublayer's output is added to, `input` what the next sublayer sees. With
+ * Post-LN they are one tensor. */
 typedef struct Stream {
     Tensor *sum, *input;
     int n_done; /* sublayers so far */
@@ -19,7 +19,8 @@ static Stream stream_open(const Model *model, Tape *tape, const Stack *stack, Te
     return stream;
 }
 
-/* Add a sublayer's output. Post-LN then applies that sublayer's norm; Pre-LN the next one's, the final norm after the last. */
+/* Add a sublayer's output. Post-LN then applies that sublayer's norm; Pre-LN the next one's, the final norm after the last.
+ */
 static void stream_add(const Model *model, Tape *tape, const Stack *stack, Stream *stream, Tensor *output)
 {
     const bool pre = model->config.norm == MODEL_PRE_NORM;
@@ -39,8 +40,9 @@ static Tensor *self_attention(const Model *model, Tape *tape, Layer *layer, Tens
 {
     const int d = model->config.d_model;
     Tensor *qkv = project(tape, x, &layer->self_input);
-    Tensor *y = attention(tape, tape_columns(tape, qkv, 0, d), tape_columns(tape, qkv, d, d), tape_columns(tape, qkv, 2 * d, d), spans,
-                          spans, model->config.heads, causal, model->config.attention_dropout);
+    Tensor *y =
+        attention(tape, tape_columns(tape, qkv, 0, d), tape_columns(tape, qkv, d, d), tape_columns(tape, qkv, 2 * d, d),
+                  spans, spans, model->config.heads, causal, model->config.attention_dropout);
     return project(tape, y, &layer->self_output);
 }
 
@@ -50,14 +52,15 @@ static Tensor *cross_attention(const Model *model, Tape *tape, Layer *layer, Ten
 {
     const int d = model->config.d_model;
     Tensor *q = project(tape, x, &layer->cross_query);
-    Tensor *y = attention(tape, q, tape_columns(tape, kv, 0, d), tape_columns(tape, kv, d, d), target, source, model->config.heads,
-                          false, model->config.attention_dropout);
+    Tensor *y = attention(tape, q, tape_columns(tape, kv, 0, d), tape_columns(tape, kv, d, d), target, source,
+                          model->config.heads, false, model->config.attention_dropout);
     return project(tape, y, &layer->cross_output);
 }
 
 static Tensor *feed_forward(const Model *model, Tape *tape, Layer *layer, Tensor *x)
 {
-    Tensor *hidden = activation(tape, project(tape, x, &layer->ff_input), model->config.activation, model->config.activation_dropout);
+    Tensor *hidden =
+        activation(tape, project(tape, x, &layer->ff_input), model->config.activation, model->config.activation_dropout);
     return project(tape, hidden, &layer->ff_output);
 }
 
@@ -85,7 +88,8 @@ Tensor *model_decode(Model *model, Tape *tape, Tensor *memory, const Ragged *sou
         Layer *layer = &stack->layer[i];
         stream_add(model, tape, stack, &stream, self_attention(model, tape, layer, stream.input, &target_spans, true));
         Tensor *kv = project(tape, memory, &layer->cross_input);
-        stream_add(model, tape, stack, &stream, cross_attention(model, tape, layer, stream.input, kv, &target_spans, &source_spans));
+        stream_add(model, tape, stack, &stream,
+                   cross_attention(model, tape, layer, stream.input, kv, &target_spans, &source_spans));
         stream_add(model, tape, stack, &stream, feed_forward(model, tape, layer, stream.input));
     }
     return stream.input;
@@ -144,15 +148,17 @@ void model_cache_free(DecoderCache *cache)
     arena_free(&cache->arena);
 }
 
-Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, const int32_t *sequence, const int32_t *token,
-                          int position)
+Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, const int32_t *sequence,
+                          const int32_t *token, int position)
 {
     CHECK(!tape->recording, "decoding while recording");
     const Stack *stack = &model->decoder;
     const int d = model->config.d_model;
     /* Each live sentence is one query; its keys lie in the cache. */
-    int32_t *start = arena_alloc(&tape->arena, (size_t)(n + 1) * sizeof *start), *one = arena_alloc(&tape->arena, (size_t)n * sizeof *one);
-    int32_t *first = arena_alloc(&tape->arena, (size_t)n * sizeof *first), *seen = arena_alloc(&tape->arena, (size_t)n * sizeof *seen);
+    int32_t *start = arena_alloc(&tape->arena, (size_t)(n + 1) * sizeof *start),
+            *one = arena_alloc(&tape->arena, (size_t)n * sizeof *one);
+    int32_t *first = arena_alloc(&tape->arena, (size_t)n * sizeof *first),
+            *seen = arena_alloc(&tape->arena, (size_t)n * sizeof *seen);
     int32_t *source_start = arena_alloc(&tape->arena, (size_t)n * sizeof *source_start);
     int32_t *source_count = arena_alloc(&tape->arena, (size_t)n * sizeof *source_count);
     for (int i = 0; i < n; i++) {
@@ -175,10 +181,11 @@ Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, 
         for (int s = 0; s < n; s++)
             memcpy(kv->value + (size_t)(first[s] + position) * kv->stride, qkv->value + (size_t)s * qkv->stride + d,
                    2 * (size_t)d * sizeof(real));
-        Tensor *y = attention(tape, tape_columns(tape, qkv, 0, d), tape_columns(tape, kv, 0, d), tape_columns(tape, kv, d, d),
-                              &queries, &keys, model->config.heads, true, 0);
+        Tensor *y = attention(tape, tape_columns(tape, qkv, 0, d), tape_columns(tape, kv, 0, d),
+                              tape_columns(tape, kv, d, d), &queries, &keys, model->config.heads, true, 0);
         stream_add(model, tape, stack, &stream, project(tape, y, &layer->self_output));
-        stream_add(model, tape, stack, &stream, cross_attention(model, tape, layer, stream.input, &cache->cross[i], &queries, &sources));
+        stream_add(model, tape, stack, &stream,
+                   cross_attention(model, tape, layer, stream.input, &cache->cross[i], &queries, &sources));
         stream_add(model, tape, stack, &stream, feed_forward(model, tape, layer, stream.input));
     }
     return stream.input;

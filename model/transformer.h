@@ -27,7 +27,8 @@ typedef struct Norm {
     Tensor gain, bias;
 } Norm;
 
-/* One layer; the decoder's have cross-attention, too. Query, key and value projections are one matrix where their input is one. */
+/* One layer; the decoder's have cross-attention, too. Query, key and value projections are one matrix where their input is
+ * one. */
 typedef struct Layer {
     Linear self_input, self_output;               /* [3D, D], [D, D] */
     Linear cross_query, cross_input, cross_output; /* [D, D], [2D, D] key and value of the encoder's output, [D, D] */
@@ -49,8 +50,8 @@ typedef struct Model {
     real *packed; /* of a frozen model: all weights, packed */
 } Model;
 
-/* A model with memory for its parameters, and for their gradients if asked for; values uninitialized (model_init, or read from
- * a checkpoint). The configuration must be sound (heads divide d_model). Free with model_free. */
+/* A model with memory for its parameters, and for their gradients if asked for; values uninitialized (model_init, or read
+ * from a checkpoint). The configuration must be sound (heads divide d_model). Free with model_free. */
 Model *model_new(const ModelConfig *config, bool gradients);
 void model_free(Model *model);
 
@@ -76,8 +77,8 @@ typedef struct DecoderCache {
     Arena arena;             /* owns all of it */
 } DecoderCache;
 
-/* Cross keys and values of all layers, and room for `capacity` target positions a sentence. Starts as zeros; the arena's memory
- * is used again. */
+/* Cross keys and values of all layers, and room for `capacity` target positions a sentence. Starts as zeros; the arena's
+ * memory is used again. */
 void model_cache_begin(Model *model, Tape *tape, DecoderCache *cache, const Tensor *memory, const Ragged *source,
                        const int32_t *capacity);
 void model_cache_free(DecoderCache *cache);
@@ -86,8 +87,8 @@ void model_cache_free(DecoderCache *cache);
 Tensor *model_decode(Model *model, Tape *tape, Tensor *memory, const Ragged *source, const Ragged *target);
 
 /* One step: sentence sequence[i] (of the cache) gets `token[i]` at `position`; [n, D]. The tape must not record. */
-Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, const int32_t *sequence, const int32_t *token,
-                          int position);
+Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, const int32_t *sequence,
+                          const int32_t *token, int position);
 
 /* Logits [rows, V] of decoder outputs. */
 Tensor *model_logits(Model *model, Tape *tape, Tensor *hidden);

@@ -44,15 +44,18 @@ static bool field_read(TrainState *state, const Field *field, const char *text)
 
 static SafeTensor tensor_of(const Param *param, const char *name, const real *block, const char *group)
 {
-    SafeTensor tensor = {.name = name, .type = real_type, .n_dims = param->n_dims, .data = block + param->offset, .group = group};
+    SafeTensor tensor = {
+        .name = name, .type = real_type, .n_dims = param->n_dims, .data = block + param->offset, .group = group};
     tensor.shape[0] = (size_t)(param->n_dims == 2 ? param->rows : param->cols);
     tensor.shape[1] = (size_t)param->cols;
     return tensor;
 }
 
-static bool write(AtomicFile *file, const Params *params, const Adam *adam, const SafeEntry *metadata, int n_metadata, Error *error)
+static bool write(AtomicFile *file, const Params *params, const Adam *adam, const SafeEntry *metadata, int n_metadata,
+                  Error *error)
 {
-    static const char *const prefix[] = {"", "adam.m.", "adam.v."}, *const group[] = {"parameters", "optimizer", "optimizer"};
+    static const char *const prefix[] = {"", "adam.m.", "adam.v."}, *const group[] = {"parameters", "optimizer",
+                                                                                      "optimizer"};
     const real *block[] = {params->value, adam->m, adam->v};
     const int n = 3 * params->n;
     SafeTensor *tensor = mem_alloc((size_t)n * sizeof *tensor);
@@ -102,16 +105,19 @@ static bool read_metadata(Checkpoint *c, Error *error)
     const Safetensors *file = c->file;
     const char *format = safetensors_metadata(file, "format");
     if (!format || !file->has_checksums) return error_set(error, "%s is no checkpoint of Ferry", c->path);
-    if (strcmp(format, FORMAT)) return error_set(error, "%s has the format '%s'; this version of Ferry reads '%s'", c->path, format, FORMAT);
+    if (strcmp(format, FORMAT))
+        return error_set(error, "%s has the format '%s'; this version of Ferry reads '%s'", c->path, format, FORMAT);
     for (int i = 0; i < N_FIELDS; i++) {
         const char *text = safetensors_metadata(file, fields[i].key);
-        if (!text || !field_read(&c->state, &fields[i], text)) return error_set(error, "%s: metadata '%s' is missing or no number", c->path, fields[i].key);
+        if (!text || !field_read(&c->state, &fields[i], text))
+            return error_set(error, "%s: metadata '%s' is missing or no number", c->path, fields[i].key);
     }
     const char *tokenizer = safetensors_metadata(file, "tokenizer"), *data = safetensors_metadata(file, "data");
     uint64_t tokenizer_hash;
     c->origin.options = safetensors_metadata(file, "options");
     c->origin.kernel = safetensors_metadata(file, "kernel");
-    if (!tokenizer || !data || !c->origin.options || !c->origin.kernel || !hex(tokenizer, &tokenizer_hash) || !hex(data, &c->origin.data_hash))
+    if (!tokenizer || !data || !c->origin.options || !c->origin.kernel || !hex(tokenizer, &tokenizer_hash) ||
+        !hex(data, &c->origin.data_hash))
         return error_set(error, "%s: metadata is missing or damaged", c->path);
     c->origin.tokenizer_hash = (uint32_t)tokenizer_hash;
     return true;
@@ -157,5 +163,6 @@ bool checkpoint_read_params(const Checkpoint *checkpoint, Params *params, Error 
 bool checkpoint_read_adam(const Checkpoint *checkpoint, const Params *params, Adam *adam, Error *error)
 {
     adam->step = checkpoint->state.step;
-    return read_block(checkpoint, params, "adam.m.", adam->m, error) && read_block(checkpoint, params, "adam.v.", adam->v, error);
+    return read_block(checkpoint, params, "adam.m.", adam->m, error) &&
+           read_block(checkpoint, params, "adam.v.", adam->v, error);
 }

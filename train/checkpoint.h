@@ -1,5 +1,5 @@
-/* Checkpoints: one safetensors file with the parameters under their plain names, Adam's moments as "adam.m." and "adam.v." and the
- * name, and in its metadata all that training needs to go on exactly. */
+/* Checkpoints: one safetensors file with the parameters under their plain names, Adam's moments as "adam.m." and "adam.v."
+ * and the name, and in its metadata all that training needs to go on exactly. */
 #ifndef FERRY_TRAIN_CHECKPOINT_H
 #define FERRY_TRAIN_CHECKPOINT_H
 

@@ -2,7 +2,8 @@
 
 #include "train/tokenizer_lines.h"
 
-static bool detokenize(const Tokenizer *tokenizer, TokenizerCache *cache, const char *line, size_t length, Text *out, Error *error)
+static bool detokenize(const Tokenizer *tokenizer, TokenizerCache *cache, const char *line, size_t length, Text *out,
+                       Error *error)
 {
     (void)cache;
     Tokens tokens = {0};

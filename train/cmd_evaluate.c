@@ -41,7 +41,9 @@ static char *as_list(const char *path)
 
 bool cmd_evaluate(CommandLine *line, Error *error)
 {
-    if (line->n_arguments == 1) return error_usage(error, "evaluate takes a source and a reference file, or neither (then the validation set of the run)");
+    if (line->n_arguments == 1)
+        return error_usage(error,
+                           "evaluate takes a source and a reference file, or neither (then the validation set of the run)");
     Run run;
     if (!run_open(&run, line, error)) return false;
     bool good;

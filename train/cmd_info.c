@@ -46,8 +46,9 @@ static void describe_machine(void)
 static const struct Component {
     const char *name, *part;
 } components[] = {
-    {"embeddings", "embedding.weight"},       {"output projection", "output_projection"}, {"self-attention", ".self_attention."},
-    {"cross-attention", ".cross_attention."}, {"feed-forward", ".feed_forward."},         {"norms", "norm."},
+    {"embeddings", "embedding.weight"},     {"output projection", "output_projection"},
+    {"self-attention", ".self_attention."}, {"cross-attention", ".cross_attention."},
+    {"feed-forward", ".feed_forward."},     {"norms", "norm."},
 };
 
 static void describe_run(const Run *run)
@@ -57,14 +58,16 @@ static void describe_run(const Run *run)
     printf("run\t%s\ncheckpoint\t%s\n", run->folder, run->checkpoint.path);
     printf("steps\t%" PRId64 "\nepochs\t%" PRId64 "\n", s->step, s->epoch);
     if (s->best_step)
-        printf("best score\t%s %.4f at step %" PRId64 "\n", run->options.train_best == BEST_LOSS ? "validation loss" : "validation BLEU",
+        printf("best score\t%s %.4f at step %" PRId64 "\n",
+               run->options.train_best == BEST_LOSS ? "validation loss" : "validation BLEU",
                run->options.train_best == BEST_LOSS ? -s->best_score : s->best_score, s->best_step);
     printf("trained by\t%s\nvocabulary\t%d\n", run->checkpoint.origin.kernel, run->model->config.vocab_size);
     printf("parameters\t%zu\t100.0%%\n", params->size);
     for (size_t c = 0; c < sizeof components / sizeof *components; c++) {
         size_t n = 0;
         for (int p = 0; p < params->n; p++)
-            if (strstr(params->param[p].name, components[c].part)) n += (size_t)params->param[p].rows * (size_t)params->param[p].cols;
+            if (strstr(params->param[p].name, components[c].part))
+                n += (size_t)params->param[p].rows * (size_t)params->param[p].cols;
         if (n) printf("  %s\t%zu\t%.1f%%\n", components[c].name, n, 100.0 * (double)n / (double)params->size);
     }
 }

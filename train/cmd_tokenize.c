@@ -1,6 +1,7 @@
 #include "train/tokenizer_lines.h"
 
-static bool tokenize(const Tokenizer *tokenizer, TokenizerCache *cache, const char *line, size_t length, Text *out, Error *error)
+static bool tokenize(const Tokenizer *tokenizer, TokenizerCache *cache, const char *line, size_t length, Text *out,
+                     Error *error)
 {
     (void)error;
     Tokens tokens = {0};

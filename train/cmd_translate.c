@@ -1,5 +1,5 @@
-/* N lines in, N lines out. Lines are read in blocks, so that batches are large and memory is bounded; what is typed at a terminal is
- * answered line by line. */
+/* N lines in, N lines out. Lines are read in blocks, so that batches are large and memory is bounded; what is typed at a
+ * terminal is answered line by line. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -31,7 +31,8 @@ static bool row_ends(const char *line, size_t n, int64_t *step, double *seconds)
 static void keep_rows(const char *content, size_t n, int64_t last_step, Text *kept, double *seconds)
 {
     text_append(kept, header, sizeof header - 1);
-    for (const char *line = content, *end; line < content + n && (end = memchr(line, '\n', (size_t)(content + n - line))); line = end + 1) {
+    for (const char *line = content, *end; line < content + n && (end = memchr(line, '\n', (size_t)(content + n - line)));
+         line = end + 1) {
         int64_t step;
         double row_seconds;
         if (!row_ends(line, (size_t)(end - line), &step, &row_seconds) || step > last_step) continue;

@@ -1,5 +1,5 @@
-/* log.tsv: one row a report, tab-separated, under a header. All columns but the timing ones (seconds, tokens_per_s) are functions
- * of data, options and step. */
+/* log.tsv: one row a report, tab-separated, under a header. All columns but the timing ones (seconds, tokens_per_s) are
+ * functions of data, options and step. */
 #ifndef FERRY_TRAIN_LOG_H
 #define FERRY_TRAIN_LOG_H
 
@@ -26,8 +26,8 @@ typedef struct Log {
     double seconds; /* of the last row that was there */
 } Log;
 
-/* Open the log for appending; rows after `last_step` (written by a run that went on beyond its last checkpoint) are dropped, so
- * is a row that was cut short. A missing file is begun. Close with log_close. */
+/* Open the log for appending; rows after `last_step` (written by a run that went on beyond its last checkpoint) are dropped,
+ * so is a row that was cut short. A missing file is begun. Close with log_close. */
 bool log_open(Log *log, const char *path, int64_t last_step, Error *error);
 bool log_append(Log *log, const LogRow *row, Error *error);
 void log_close(Log *log);

@@ -5,8 +5,8 @@
 #include "core/error.h"
 #include "train/options.h"
 
-/* Set up kernels and threads as the options say; every command that computes calls this first. train.matmul = auto is our packed
- * kernel where it has AVX2 or AVX-512, where it measured faster than OpenBLAS, else OpenBLAS if it is there. */
+/* Set up kernels and threads as the options say; every command that computes calls this first. train.matmul = auto is our
+ * packed kernel where it has AVX2 or AVX-512, where it measured faster than OpenBLAS, else OpenBLAS if it is there. */
 bool machine_start(const Options *options, Error *error);
 
 /* The kernels in use, for checkpoints and people: "packed avx512". */

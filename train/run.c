@@ -62,7 +62,11 @@ bool run_newest(const char *folder, Checkpoint *checkpoint, bool *found, Error *
         mem_free(path);
     }
     run_free_names(names, n);
-    if (n && !*found) return error_set(error, "none of the %d checkpoints in %s is sound; train into another folder (--run), or remove them to start anew", n, folder);
+    if (n && !*found)
+        return error_set(
+            error,
+            "none of the %d checkpoints in %s is sound; train into another folder (--run), or remove them to start anew", n,
+            folder);
     return true;
 }
 
@@ -73,7 +77,8 @@ int run_lock(const char *folder, Error *error)
     if (fd < 0) {
         error_set(error, "cannot write %s: %s", path, strerror(errno));
     } else if (flock(fd, LOCK_EX | LOCK_NB)) {
-        if (errno == EWOULDBLOCK) error_set(error, "another process is training in %s; wait for it, or choose another folder with --run", folder);
+        if (errno == EWOULDBLOCK)
+            error_set(error, "another process is training in %s; wait for it, or choose another folder with --run", folder);
         else error_set(error, "cannot lock %s: %s", path, strerror(errno));
         close(fd);
         fd = -1;
@@ -91,7 +96,8 @@ static bool is_folder(const char *path)
 /* The folder and the checkpoint that `model` names. */
 static bool locate(const char *model, char **folder, char **checkpoint, Error *error)
 {
-    if (!file_exists(model)) return error_set(error, "there is no model %s (-m names the run folder of a trained model)", model);
+    if (!file_exists(model))
+        return error_set(error, "there is no model %s (-m names the run folder of a trained model)", model);
     if (!is_folder(model)) {
         *folder = path_folder(model);
         *checkpoint = mem_string(model);
@@ -115,7 +121,8 @@ static bool load(Run *run, Error *error)
     mem_free(path);
     if (!run->tokenizer) return false;
     if (tokenizer_hash(run->tokenizer) != run->checkpoint.origin.tokenizer_hash)
-        return error_set(error, "%s/%s is not the tokenizer that %s was trained with", run->folder, RUN_TOKENIZER, run->checkpoint.path);
+        return error_set(error, "%s/%s is not the tokenizer that %s was trained with", run->folder, RUN_TOKENIZER,
+                         run->checkpoint.path);
     /* The checkpoint knows best what model it holds. */
     if (!options_from_text(&run->options, run->checkpoint.path, run->checkpoint.origin.options, error)) return false;
     ModelConfig config = run_model_config(&run->options, tokenizer_size(run->tokenizer));
@@ -133,7 +140,8 @@ bool run_open(Run *run, const CommandLine *line, Error *error)
     char *config = path_join(run->folder, RUN_CONFIG);
     bool good = command_options(line, config, &run->options, error);
     if (good) {
-        good = machine_start(&run->options, error) && checkpoint_open(&run->checkpoint, checkpoint, error) && load(run, error);
+        good =
+            machine_start(&run->options, error) && checkpoint_open(&run->checkpoint, checkpoint, error) && load(run, error);
         if (!good) run_close(run);
     } else {
         mem_free(run->folder);

@@ -24,7 +24,8 @@ typedef struct Run {
     Model *model;
 } Run;
 
-/* Open the model that -m names: a run folder (its best checkpoint, else its last) or a checkpoint in one. Starts the machine. */
+/* Open the model that -m names: a run folder (its best checkpoint, else its last) or a checkpoint in one. Starts the
+ * machine. */
 bool run_open(Run *run, const CommandLine *line, Error *error);
 void run_close(Run *run);
 
@@ -37,11 +38,12 @@ char *run_checkpoint_name(int64_t step);
 bool run_checkpoints(const char *folder, char ***names, int *n_names, Error *error);
 void run_free_names(char **names, int n_names);
 
-/* The newest sound checkpoint of the folder; unsound ones are warned of. *found is false if there is no checkpoint at all. An
- * error if there are some and none is sound. */
+/* The newest sound checkpoint of the folder; unsound ones are warned of. *found is false if there is no checkpoint at all.
+ * An error if there are some and none is sound. */
 bool run_newest(const char *folder, Checkpoint *checkpoint, bool *found, Error *error);
 
-/* Keep others from training in this folder: a lock that ends with the process, however it ends. Returns a file descriptor, or -1. */
+/* Keep others from training in this folder: a lock that ends with the process, however it ends. Returns a file descriptor,
+ * or -1. */
 int run_lock(const char *folder, Error *error);
 
 #endif

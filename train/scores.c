@@ -15,7 +15,8 @@ bool scores_read_set(TestSet *set, const char *source_files, const char *referen
         good = false;
     }
     if (good && set->source.n != set->reference.n) {
-        error_set(error, "%s has %zu lines, %s %zu; line n of one must translate line n of the other", source_files, set->source.n, reference_files, set->reference.n);
+        error_set(error, "%s has %zu lines, %s %zu; line n of one must translate line n of the other", source_files,
+                  set->source.n, reference_files, set->reference.n);
         scores_free_set(set);
         good = false;
     }
@@ -51,7 +52,10 @@ static Scores compare(const TestSet *set, const Text *translation)
         n_exact += exact_match(translation[i].data, translation[i].n, normal.data, normal.n);
     }
     text_free(&normal);
-    return (Scores){.n_sentences = n, .bleu = bleu_score(&bleu).score, .chrf = chrf_score(&chrf), .exact = 100.0 * (double)n_exact / (double)n};
+    return (Scores){.n_sentences = n,
+                    .bleu = bleu_score(&bleu).score,
+                    .chrf = chrf_score(&chrf),
+                    .exact = 100.0 * (double)n_exact / (double)n};
 }
 
 bool scores_of(Translator *translator, const TestSet *set, const char *name, Scores *scores, Text **translations)

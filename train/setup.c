@@ -22,7 +22,9 @@ static bool same_options(const Trainer *t, Error *error)
     char *differences = good ? options_differences(&before, t->options) : NULL;
     options_free(&before);
     if (!differences) return good;
-    error_usage(error, "%s was trained with other options:\n%sGo on with the old values, or train into another folder (--run).", t->folder, differences);
+    error_usage(error,
+                "%s was trained with other options:\n%sGo on with the old values, or train into another folder (--run).",
+                t->folder, differences);
     mem_free(differences);
     return false;
 }
@@ -48,7 +50,9 @@ static bool given(const char *value, const char *name, Error *error)
 static bool rereadable(const FileList *files, const char *name, Error *error)
 {
     for (int i = 0; i < files->n; i++)
-        if (!strcmp(files->path[i], "-")) return error_usage(error, "%s: training reads its text more than once, so it can't come from standard input", name);
+        if (!strcmp(files->path[i], "-"))
+            return error_usage(error, "%s: training reads its text more than once, so it can't come from standard input",
+                               name);
     return true;
 }
 
@@ -69,18 +73,22 @@ static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *t
         t->tokenizer = tokenizer_file_load(path, error);
         good = t->tokenizer != NULL;
     } else if (t->resumes) {
-        good = error_set(error, "%s is missing, and the checkpoints need it; put it back, or train into another folder (--run)", path);
+        good = error_set(
+            error, "%s is missing, and the checkpoints need it; put it back, or train into another folder (--run)", path);
     } else {
         good = learn_tokenizer(t, source, target, path, error);
     }
     if (good && t->resumes && tokenizer_hash(t->tokenizer) != t->checkpoint.origin.tokenizer_hash)
-        good = error_set(error, "%s is not the tokenizer that %s was trained with; put the old one back, or train into another folder (--run)", path,
-                         t->checkpoint.path);
+        good = error_set(
+            error,
+            "%s is not the tokenizer that %s was trained with; put the old one back, or train into another folder (--run)",
+            path, t->checkpoint.path);
     mem_free(path);
     return good;
 }
 
-static bool load_pairs(Trainer *t, Bitext *bitext, const char *source, const char *target, int64_t max_length, bool learn, Error *error)
+static bool load_pairs(Trainer *t, Bitext *bitext, const char *source, const char *target, int64_t max_length, bool learn,
+                       Error *error)
 {
     FileList sources = lines_file_list(source), targets = lines_file_list(target);
     bool good = rereadable(&sources, source, error) && rereadable(&targets, target, error);
@@ -94,23 +102,29 @@ static bool load_pairs(Trainer *t, Bitext *bitext, const char *source, const cha
 static void say_counts(const char *name, const BitextCounts *c)
 {
     char source[FIGURE_SIZE], target[FIGURE_SIZE];
-    fprintf(stderr, "%s: %" PRId64 " pairs, %s source and %s target tokens", name, c->n_pairs, progress_count(source, (double)c->n_tokens_source),
-            progress_count(target, (double)c->n_tokens_target));
+    fprintf(stderr, "%s: %" PRId64 " pairs, %s source and %s target tokens", name, c->n_pairs,
+            progress_count(source, (double)c->n_tokens_source), progress_count(target, (double)c->n_tokens_target));
     if (c->n_pairs < c->n_lines)
-        fprintf(stderr, "; skipped %" PRId64 " of %" PRId64 " lines: %" PRId64 " with a blank source, %" PRId64 " with a blank target, %" PRId64
-                " longer than data.max_length", c->n_lines - c->n_pairs, c->n_lines, c->n_blank_source, c->n_blank_target, c->n_too_long);
+        fprintf(stderr,
+                "; skipped %" PRId64 " of %" PRId64 " lines: %" PRId64 " with a blank source, %" PRId64
+                " with a blank target, %" PRId64 " longer than data.max_length",
+                c->n_lines - c->n_pairs, c->n_lines, c->n_blank_source, c->n_blank_target, c->n_too_long);
     fputc('\n', stderr);
 }
 
 static bool open_data(Trainer *t, Error *error)
 {
     const Options *o = t->options;
-    if (!given(o->data_train_source, "data.train_source", error) || !given(o->data_train_target, "data.train_target", error)) return false;
-    if (!load_pairs(t, &t->bitext, o->data_train_source, o->data_train_target, o->data_max_length, true, error)) return false;
+    if (!given(o->data_train_source, "data.train_source", error) || !given(o->data_train_target, "data.train_target", error))
+        return false;
+    if (!load_pairs(t, &t->bitext, o->data_train_source, o->data_train_target, o->data_max_length, true, error))
+        return false;
     say_counts("training", &t->bitext.counts);
-    if (t->bitext.source.n > UINT32_MAX) return error_set(error, "%zu training pairs; at most %u", t->bitext.source.n, UINT32_MAX);
+    if (t->bitext.source.n > UINT32_MAX)
+        return error_set(error, "%zu training pairs; at most %u", t->bitext.source.n, UINT32_MAX);
     if (!*o->data_valid_source && !*o->data_valid_target) return true;
-    if (!given(o->data_valid_source, "data.valid_source", error) || !given(o->data_valid_target, "data.valid_target", error)) return false;
+    if (!given(o->data_valid_source, "data.valid_source", error) || !given(o->data_valid_target, "data.valid_target", error))
+        return false;
     if (!load_pairs(t, &t->valid_pairs, o->data_valid_source, o->data_valid_target, 0, false, error)) return false;
     t->has_validation = true;
     say_counts("validation", &t->valid_pairs.counts);
@@ -125,7 +139,8 @@ static bool open_model(Trainer *t, Error *error)
     const ModelConfig config = run_model_config(o, tokenizer_size(t->tokenizer));
     t->model = model_new(&config, true);
     adam_init(&t->adam, t->model->params.size, o->train_beta1, o->train_beta2, o->train_epsilon);
-    t->batches = (BatchIterator){.bitext = &t->bitext, .seed = (uint64_t)o->train_seed, .batch_tokens = (int32_t)o->train_batch_tokens};
+    t->batches = (BatchIterator){
+        .bitext = &t->bitext, .seed = (uint64_t)o->train_seed, .batch_tokens = (int32_t)o->train_batch_tokens};
     t->batch = mem_zalloc((size_t)o->train_accumulate * sizeof *t->batch);
     t->tape.seed = (uint64_t)o->train_seed;
     translator_init(&t->translator, t->model, t->tokenizer, o);
@@ -134,7 +149,8 @@ static bool open_model(Trainer *t, Error *error)
         model_init(t->model, (uint64_t)o->train_seed);
         return true;
     }
-    if (!checkpoint_read_params(&t->checkpoint, &t->model->params, error) || !checkpoint_read_adam(&t->checkpoint, &t->model->params, &t->adam, error))
+    if (!checkpoint_read_params(&t->checkpoint, &t->model->params, error) ||
+        !checkpoint_read_adam(&t->checkpoint, &t->model->params, &t->adam, error))
         return false;
     t->batches.epoch = (uint32_t)t->state.epoch;
     t->batches.position = (uint32_t)t->state.position;
@@ -150,11 +166,13 @@ static bool settle_origin(Trainer *t, Error *error)
                                    .data_hash = bitext_hash(&t->bitext), .kernel = machine_kernel()};
     if (!t->resumes) return true;
     if (t->origin.data_hash != t->checkpoint.origin.data_hash)
-        return error_set(error, "the training text is not the one that %s was trained on; put the old text back, or train into another folder (--run)",
+        return error_set(error,
+                         "the training text is not the one that %s was trained on; put the old text back, or train into "
+                         "another folder (--run)",
                          t->checkpoint.path);
     if (strcmp(t->origin.kernel, t->checkpoint.origin.kernel))
-        warn("the checkpoint was computed by '%s', this machine computes by '%s': the last bits of the results may differ", t->checkpoint.origin.kernel,
-             t->origin.kernel);
+        warn("the checkpoint was computed by '%s', this machine computes by '%s': the last bits of the results may differ",
+             t->checkpoint.origin.kernel, t->origin.kernel);
     return true;
 }
 
@@ -162,9 +180,10 @@ static void say_model(const Trainer *t)
 {
     const ModelConfig *c = &t->model->config;
     char count[FIGURE_SIZE];
-    fprintf(stderr, "model: %d + %d layers, d_model %d, d_ff %d, %d heads, %s-norm, %d tokens in the vocabulary: %s parameters\n", c->encoder_layers,
-            c->decoder_layers, c->d_model, c->d_ff, c->heads, c->norm == MODEL_PRE_NORM ? "pre" : "post", c->vocab_size,
-            progress_count(count, (double)t->model->params.size));
+    fprintf(stderr,
+            "model: %d + %d layers, d_model %d, d_ff %d, %d heads, %s-norm, %d tokens in the vocabulary: %s parameters\n",
+            c->encoder_layers, c->decoder_layers, c->d_model, c->d_ff, c->heads, c->norm == MODEL_PRE_NORM ? "pre" : "post",
+            c->vocab_size, progress_count(count, (double)t->model->params.size));
     fprintf(stderr, "products by %s, %d threads; run folder %s\n", machine_kernel(), threads_count(), t->folder);
     if (t->resumes) fprintf(stderr, "going on from step %" PRId64 "\n", t->state.step);
 }
@@ -190,8 +209,8 @@ static bool open_log(Trainer *t, Error *error)
 
 bool setup_open(Trainer *t, Error *error)
 {
-    if (!machine_start(t->options, error) || !open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) || !open_model(t, error) ||
-        !open_log(t, error))
+    if (!machine_start(t->options, error) || !open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
+        !open_model(t, error) || !open_log(t, error))
         return false;
     say_model(t);
     return true;

@@ -42,11 +42,12 @@ typedef struct Trainer {
     int64_t window_tokens;          /* that this process trained on since then */
 } Trainer;
 
-/* Look into the run folder: if it holds checkpoints, open the newest sound one, check that the options agree with it, and set
- * t->resumes and t->state. Reads nothing else and writes nothing. */
+/* Look into the run folder: if it holds checkpoints, open the newest sound one, check that the options agree with it, and
+ * set t->resumes and t->state. Reads nothing else and writes nothing. */
 bool setup_find(Trainer *t, Error *error);
 
-/* Make or lock the folder; tokenizer, data, model, log; restore the checkpoint. Says on standard error what it works with. */
+/* Make or lock the folder; tokenizer, data, model, log; restore the checkpoint. Says on standard error what it works with.
+ */
 bool setup_open(Trainer *t, Error *error);
 
 /* Free everything, whatever was set up. */

@@ -7,9 +7,11 @@
 #include "train/command.h"
 
 /* Makes `out` (empty before) of a line; false with an error (file and line are put before it). */
-typedef bool TokenizerLine(const Tokenizer *tokenizer, TokenizerCache *cache, const char *line, size_t length, Text *out, Error *error);
+typedef bool TokenizerLine(const Tokenizer *tokenizer, TokenizerCache *cache, const char *line, size_t length, Text *out,
+                           Error *error);
 
-/* Run `function` over the lines of the command's FILE or standard input with the tokenizer of its run, to standard output. */
+/* Run `function` over the lines of the command's FILE or standard input with the tokenizer of its run, to standard output.
+ */
 bool tokenizer_lines(const CommandLine *line, TokenizerLine *function, Error *error);
 
 #endif

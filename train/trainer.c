@@ -1,6 +1,6 @@
-/* The training loop: batches, loss, gradients, Adam; then what is due after the step: validation, a row of the log, a checkpoint.
- * What is due depends on the state alone, which a checkpoint holds; so a resumed run does exactly what an uninterrupted one
- * would have done. */
+/* The training loop: batches, loss, gradients, Adam; then what is due after the step: validation, a row of the log, a
+ * checkpoint. What is due depends on the state alone, which a checkpoint holds; so a resumed run does exactly what an
+ * uninterrupted one would have done. */
 #include "train/trainer.h"
 
 #include <inttypes.h>
@@ -22,8 +22,8 @@
 
 /* ---- one step ---- */
 
-/* Gradients of one step's batches are added up; the loss of each is scaled by the number of tokens in all of them. A step's batches
- * never cross the end of an epoch. */
+/* Gradients of one step's batches are added up; the loss of each is scaled by the number of tokens in all of them. A step's
+ * batches never cross the end of an epoch. */
 static int draw_batches(Trainer *t, int64_t *n_tokens)
 {
     int n = 0;
@@ -67,11 +67,14 @@ static bool train_step(Trainer *t, Error *error)
     }
     const double norm = adam_gradient_norm(params), limit = t->options->train_clip_norm;
     if (!isfinite(norm) || !isfinite(loss))
-        return error_set(error,
-                         "step %" PRId64 ": the loss is %g and the gradient of %s is not finite. The checkpoints in %s are untouched; train again "
-                         "with a lower train.learning_rate, a longer train.warmup or a smaller train.clip_norm",
-                         t->state.step + 1, loss / (double)n_tokens, not_finite(params), t->folder);
-    adam_update(&t->adam, params, schedule_rate(t->options, t->state.step + 1), limit > 0 && norm > limit ? limit / norm : 1);
+        return error_set(
+            error,
+            "step %" PRId64
+            ": the loss is %g and the gradient of %s is not finite. The checkpoints in %s are untouched; train again "
+            "with a lower train.learning_rate, a longer train.warmup or a smaller train.clip_norm",
+            t->state.step + 1, loss / (double)n_tokens, not_finite(params), t->folder);
+    adam_update(&t->adam, params, schedule_rate(t->options, t->state.step + 1),
+                limit > 0 && norm > limit ? limit / norm : 1);
     t->state.step++;
     t->state.epoch = t->batches.epoch;
     t->state.position = t->batches.position;
@@ -97,7 +100,8 @@ static bool validation_due(const Trainer *t)
 {
     const Options *o = t->options;
     if (!t->has_validation || t->state.validated_step == t->state.step) return false;
-    return o->train_validate_every ? every(t->state.step, o->train_validate_every) : t->state.step > 0 && t->state.position == 0;
+    return o->train_validate_every ? every(t->state.step, o->train_validate_every)
+                                   : t->state.step > 0 && t->state.position == 0;
 }
 
 /* Why training is over, or NULL. */
@@ -140,7 +144,8 @@ static bool validate(Trainer *t, LogRow *row)
     Scores scores;
     model_freeze(t->model);
     const double loss = validation_loss(t);
-    const bool whole = scores_of(&t->translator, &t->valid_set, t->options->data_valid_source, &scores, NULL) && !signals_stop_requested();
+    const bool whole =
+        scores_of(&t->translator, &t->valid_set, t->options->data_valid_source, &scores, NULL) && !signals_stop_requested();
     model_thaw(t->model);
     if (!whole) return false;
     TrainState *s = &t->state;
@@ -157,8 +162,8 @@ static bool validate(Trainer *t, LogRow *row)
     row->valid_bleu = scores.bleu;
     row->valid_chrf = scores.chrf;
     row->valid_exact = scores.exact;
-    progress_line(&t->progress, "step %" PRId64 "  validation: perplexity %.4g, BLEU %.2f, chrF %.2f, exact %.1f%%%s", s->step,
-                  exp(loss), scores.bleu, scores.chrf, scores.exact, best ? "  (best so far)" : "");
+    progress_line(&t->progress, "step %" PRId64 "  validation: perplexity %.4g, BLEU %.2f, chrF %.2f, exact %.1f%%%s",
+                  s->step, exp(loss), scores.bleu, scores.chrf, scores.exact, best ? "  (best so far)" : "");
     return true;
 }
 
@@ -182,8 +187,10 @@ static bool write_row(Trainer *t, LogRow *row, double train_seconds, Error *erro
 /* Write the checkpoint, point the links to it, and remove those that are no longer kept. */
 static bool save(Trainer *t, Error *error)
 {
-    char *name = run_checkpoint_name(t->state.step), *path = path_join(t->folder, name), *last = path_join(t->folder, RUN_LAST);
-    bool good = checkpoint_save(path, &t->model->params, &t->adam, &t->state, &t->origin, error) && symlink_replace(last, name, error);
+    char *name = run_checkpoint_name(t->state.step), *path = path_join(t->folder, name),
+         *last = path_join(t->folder, RUN_LAST);
+    bool good = checkpoint_save(path, &t->model->params, &t->adam, &t->state, &t->origin, error) &&
+                symlink_replace(last, name, error);
     if (good && t->state.best_step == t->state.step) {
         char *best = path_join(t->folder, RUN_BEST);
         good = symlink_replace(best, name, error);
@@ -203,14 +210,16 @@ static bool after_step(Trainer *t, Error *error)
     LogRow row = {0};
     const bool validates = validation_due(t);
     if (validates && !validate(t, &row)) return true;
-    const bool logs = validates || (every(t->state.step, t->options->train_report_every) && t->state.logged_step != t->state.step);
+    const bool logs =
+        validates || (every(t->state.step, t->options->train_report_every) && t->state.logged_step != t->state.step);
     if (logs) {
         if (!write_row(t, &row, train_seconds, error)) return false;
         t->window_tokens = 0;
         t->window_started = progress_clock();
     }
     const bool new_best = validates && t->state.best_step == t->state.step;
-    if ((new_best || every(t->state.step, t->options->train_checkpoint_every)) && t->saved_step != t->state.step) return save(t, error);
+    if ((new_best || every(t->state.step, t->options->train_checkpoint_every)) && t->saved_step != t->state.step)
+        return save(t, error);
     return true;
 }
 
@@ -235,8 +244,10 @@ static void show_progress(Trainer *t)
     /* Measured from where this process began: a resumed run's earlier time may have been another machine's. */
     if (share > t->share_before && share < 1)
         progress_duration(left, (progress_clock() - t->started) / (share - t->share_before) * (1 - share));
-    snprintf(steps, sizeof steps, t->options->train_max_steps ? "%" PRId64 "/%" PRId64 : "%" PRId64, t->state.step, t->options->train_max_steps);
-    progress_state(&t->progress, "epoch %.2f  step %s  loss %.4f  %s tokens/s  rate %.2e  gradient %.2f  left %s", epochs_done(t), steps,
+    snprintf(steps, sizeof steps, t->options->train_max_steps ? "%" PRId64 "/%" PRId64 : "%" PRId64, t->state.step,
+             t->options->train_max_steps);
+    progress_state(&t->progress, "epoch %.2f  step %s  loss %.4f  %s tokens/s  rate %.2e  gradient %.2f  left %s",
+                   epochs_done(t), steps,
                    t->state.window_tokens ? t->state.window_loss / (double)t->state.window_tokens : 0.0,
                    progress_count(rate, (double)t->window_tokens / (train_seconds > 0 ? train_seconds : 1e-9)),
                    schedule_rate(t->options, t->state.step), t->state.gradient_norm, left);
@@ -264,8 +275,8 @@ static void say_end(Trainer *t)
     const int by_signal = signals_stop_requested();
     const char *why = finished(t->options, &t->state, seconds_so_far(t));
     if (t->state.best_step) snprintf(best, sizeof best, "; best validation at step %" PRId64, t->state.best_step);
-    progress_line(&t->progress, "%s at step %" PRId64 " after %s%s; saved in %s", by_signal ? "stopped by a signal" : "done", t->state.step,
-                  progress_duration(took, seconds_so_far(t)), best, t->folder);
+    progress_line(&t->progress, "%s at step %" PRId64 " after %s%s; saved in %s", by_signal ? "stopped by a signal" : "done",
+                  t->state.step, progress_duration(took, seconds_so_far(t)), best, t->folder);
     if (by_signal) progress_line(&t->progress, "the same command goes on from here");
     else if (why) progress_line(&t->progress, "%s is reached; raise it to go on", why);
 }
@@ -277,8 +288,10 @@ static bool already_done(const Options *options, const char *folder, const Train
     const char *why = finished(options, state, log_seconds(path));
     mem_free(path);
     if (!why) return false;
-    fprintf(stderr, "%s is finished: step %" PRId64 " reached %s. Raise it (--set %s=...) to go on, or choose another folder (--run).\n", folder,
-            state->step, why, why);
+    fprintf(stderr,
+            "%s is finished: step %" PRId64
+            " reached %s. Raise it (--set %s=...) to go on, or choose another folder (--run).\n",
+            folder, state->step, why, why);
     return true;
 }
 

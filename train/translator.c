@@ -36,7 +36,8 @@ static Sequences encode(const Translator *t, const Text *lines, size_t n, const 
         tokens.n = 0;
         tokenizer_encode(t->tokenizer, t->cache, lines[i].data, lines[i].n, &tokens);
         if (tokens.n > (size_t)t->max_source) {
-            warn("%s, line %" PRId64 ": cut from %zu tokens to decode.max_source = %d", name, first_number + (int64_t)i, tokens.n, t->max_source);
+            warn("%s, line %" PRId64 ": cut from %zu tokens to decode.max_source = %d", name, first_number + (int64_t)i,
+                 tokens.n, t->max_source);
             tokens.n = (size_t)t->max_source;
         }
         tokenizer_append(&tokens, TOKEN_EOS);
@@ -54,7 +55,8 @@ typedef struct Place {
 static int longest_first(const void *a, const void *b)
 {
     const Place *x = a, *y = b;
-    return x->length != y->length ? (x->length < y->length) - (x->length > y->length) : (x->index > y->index) - (x->index < y->index);
+    return x->length != y->length ? (x->length < y->length) - (x->length > y->length)
+                                  : (x->index > y->index) - (x->index < y->index);
 }
 
 /* The lines that aren't blank, longest first. */

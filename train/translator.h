@@ -22,9 +22,10 @@ typedef struct Translator {
 void translator_init(Translator *translator, Model *model, const Tokenizer *tokenizer, const Options *options);
 void translator_free(Translator *translator);
 
-/* Translate n lines, lines first_number, first_number + 1, .. of the file `name` (for warnings): out[i], all zeros before, becomes the
- * translation of lines[i], empty for a blank line. Lines are sorted by length into batches; a line's translation doesn't
- * depend on the others. False if `stop` said so. */
-bool translator_lines(Translator *translator, const Text *lines, size_t n, const char *name, int64_t first_number, Text *out);
+/* Translate n lines, lines first_number, first_number + 1, .. of the file `name` (for warnings): out[i], all zeros before,
+ * becomes the translation of lines[i], empty for a blank line. Lines are sorted by length into batches; a line's translation
+ * doesn't depend on the others. False if `stop` said so. */
+bool translator_lines(Translator *translator, const Text *lines, size_t n, const char *name, int64_t first_number,
+                      Text *out);
 
 #endif

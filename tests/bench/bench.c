@@ -1,9 +1,8 @@
 /* make bench: how fast training is, beside what this machine can do at best.
  *   sgemm peak   single-threaded OpenBLAS on a square product, on all cores at once (our kernel where OpenBLAS is missing)
- *   steps        whole training steps (forward, backward, clipping, Adam) on random sentences of about Multi30k's lengths, so no
- *                data is needed; their operations are those of the matrix products, nothing padded
- * Each figure is the median of several runs, with the lowest and the highest: machines are noisy. Standard output is a table
- * separated by tabs. */
+ *   steps        whole training steps (forward, backward, clipping, Adam) on random sentences of about Multi30k's lengths,
+ * so no data is needed; their operations are those of the matrix products, nothing padded Each figure is the median of
+ * several runs, with the lowest and the highest: machines are noisy. Standard output is a table separated by tabs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,14 +46,31 @@ static double peak_run(bool openblas)
 #pragma omp parallel for schedule(static)
         for (int t = 0; t < n_threads; t++) {
             real *a = memory + 3 * size * (size_t)t;
-            blas_gemm(&(Matmul){.kind = MATMUL_NN, .m = PEAK_SIZE, .n = PEAK_SIZE, .k = PEAK_SIZE, .a = a, .b = a + size, .c = a + 2 * size,
-                                .a_stride = PEAK_SIZE, .b_stride = PEAK_SIZE, .c_stride = PEAK_SIZE});
+            blas_gemm(&(Matmul){.kind = MATMUL_NN,
+                                .m = PEAK_SIZE,
+                                .n = PEAK_SIZE,
+                                .k = PEAK_SIZE,
+                                .a = a,
+                                .b = a + size,
+                                .c = a + 2 * size,
+                                .a_stride = PEAK_SIZE,
+                                .b_stride = PEAK_SIZE,
+                                .c_stride = PEAK_SIZE});
         }
     } else {
         for (int t = 0; t < n_threads; t++) {
             real *a = memory + 3 * size * (size_t)t;
-            matmul(&(Matmul){.kind = MATMUL_NN, .m = PEAK_SIZE, .n = PEAK_SIZE, .k = PEAK_SIZE, .a = a, .b = a + size, .c = a + 2 * size,
-                             .a_stride = PEAK_SIZE, .b_stride = PEAK_SIZE, .c_stride = PEAK_SIZE}, &arena);
+            matmul(&(Matmul){.kind = MATMUL_NN,
+                             .m = PEAK_SIZE,
+                             .n = PEAK_SIZE,
+                             .k = PEAK_SIZE,
+                             .a = a,
+                             .b = a + size,
+                             .c = a + 2 * size,
+                             .a_stride = PEAK_SIZE,
+                             .b_stride = PEAK_SIZE,
+                             .c_stride = PEAK_SIZE},
+                   &arena);
         }
     }
     double seconds = progress_clock() - started;
@@ -71,12 +87,43 @@ typedef struct Shape {
 
 #define DROPOUT(p) .dropout = (real)(p), .label_smoothing = (real)0.1
 static const Shape shapes[] = {
-    {"toy", {.vocab_size = 1500, .d_model = 128, .d_ff = 512, .heads = 4, .encoder_layers = 2, .decoder_layers = 2, .tie = MODEL_TIE_ALL, DROPOUT(0.1)}, 2048, 20},
-    {"multi30k", {.vocab_size = 10000, .d_model = 128, .d_ff = 256, .heads = 4, .encoder_layers = 4, .decoder_layers = 4, .tie = MODEL_TIE_ALL, DROPOUT(0.3)}, 4096, 8},
-    {"base", {.vocab_size = 10000, .d_model = 512, .d_ff = 2048, .heads = 8, .encoder_layers = 6, .decoder_layers = 6, .tie = MODEL_TIE_ALL, DROPOUT(0.1)}, 4096, 1},
+    {"toy",
+     {.vocab_size = 1500,
+      .d_model = 128,
+      .d_ff = 512,
+      .heads = 4,
+      .encoder_layers = 2,
+      .decoder_layers = 2,
+      .tie = MODEL_TIE_ALL,
+      DROPOUT(0.1)},
+     2048,
+     20},
+    {"multi30k",
+     {.vocab_size = 10000,
+      .d_model = 128,
+      .d_ff = 256,
+      .heads = 4,
+      .encoder_layers = 4,
+      .decoder_layers = 4,
+      .tie = MODEL_TIE_ALL,
+      DROPOUT(0.3)},
+     4096,
+     8},
+    {"base",
+     {.vocab_size = 10000,
+      .d_model = 512,
+      .d_ff = 2048,
+      .heads = 8,
+      .encoder_layers = 6,
+      .decoder_layers = 6,
+      .tie = MODEL_TIE_ALL,
+      DROPOUT(0.1)},
+     4096,
+     1},
 };
 
-/* A batch of random sentences: the lengths of both sides are spread as Multi30k's are (13.5 +- 4 tokens with the end token). */
+/* A batch of random sentences: the lengths of both sides are spread as Multi30k's are (13.5 +- 4 tokens with the end token).
+ */
 typedef struct Sentences {
     Batch batch;
     int32_t *start[2], *token[2], *label;
@@ -102,9 +149,12 @@ static void make_sentences(Sentences *s, int batch_tokens, int vocab_size, uint3
     }
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < n_tokens[side]; i++)
-            s->token[side][i] = (int32_t)(N_SPECIAL + random_below(&stream, (uint64_t)(1 << 20) + (uint64_t)(2 * i + side), (uint32_t)vocab_size - N_SPECIAL));
+            s->token[side][i] = (int32_t)(N_SPECIAL + random_below(&stream, (uint64_t)(1 << 20) + (uint64_t)(2 * i + side),
+                                                                   (uint32_t)vocab_size - N_SPECIAL));
     memcpy(s->label, s->token[1], (size_t)n_tokens[1] * sizeof(int32_t));
-    s->batch = (Batch){.source = {n, n_tokens[0], s->start[0], s->token[0]}, .target = {n, n_tokens[1], s->start[1], s->token[1]}, .label = s->label};
+    s->batch = (Batch){.source = {n, n_tokens[0], s->start[0], s->token[0]},
+                       .target = {n, n_tokens[1], s->start[1], s->token[1]},
+                       .label = s->label};
 }
 
 static void free_sentences(Sentences *s)
@@ -157,8 +207,9 @@ static void bench_shape(const Shape *shape, double peak)
     }
     const double work = operations(&shape->config, batch);
     const Figure s = figure(seconds, N_RUNS);
-    printf("%s\t%.2fM\t%d\t%.4f\t%.4f\t%.4f\t%.0f\t%.1f\t%.1f\t%.0f\n", shape->name, (double)model->params.size / 1e6, batch->target.n_tokens, s.median, s.low,
-           s.high, batch->target.n_tokens / s.median, work / s.median / 1e9, 100 * work / s.median / 1e9 / peak, (double)arena_size(&tape.arena) / 1e6);
+    printf("%s\t%.2fM\t%d\t%.4f\t%.4f\t%.4f\t%.0f\t%.1f\t%.1f\t%.0f\n", shape->name, (double)model->params.size / 1e6,
+           batch->target.n_tokens, s.median, s.low, s.high, batch->target.n_tokens / s.median, work / s.median / 1e9,
+           100 * work / s.median / 1e9 / peak, (double)arena_size(&tape.arena) / 1e6);
     fflush(stdout);
     free_sentences(&sentences);
     tape_free(&tape);
@@ -178,8 +229,9 @@ int main(void)
         if (run >= 0) runs[run] = gflops;
     }
     const Figure peak = figure(runs, N_RUNS);
-    fprintf(stderr, "%d threads, products by %s; sgemm peak by %s %s: %.0f GFLOP/s (%.0f to %.0f)\n", threads_count(), matmul_name(), openblas ? "OpenBLAS" : "our kernel",
-            openblas ? blas_name() : kernel.name, peak.median, peak.low, peak.high);
+    fprintf(stderr, "%d threads, products by %s; sgemm peak by %s %s: %.0f GFLOP/s (%.0f to %.0f)\n", threads_count(),
+            matmul_name(), openblas ? "OpenBLAS" : "our kernel", openblas ? blas_name() : kernel.name, peak.median, peak.low,
+            peak.high);
     printf("shape\tparameters\ttarget tokens\ts/step\tlowest\thighest\ttarget tokens/s\tGFLOP/s\t%% of peak\tarena MB\n");
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) bench_shape(&shapes[i], peak.median);
     return 0;
