@@ -12,7 +12,8 @@ void sample_normal(uint64_t seed, double deviation, size_t n, real *out)
 static Ragged with_ends(Arena *arena, const Ragged *tokens, int32_t before, int32_t after)
 {
     const int extra = (before > 0) + (after > 0), n = tokens->n_seq, n_tokens = tokens->n_tokens + extra * n;
-    int32_t *start = arena_alloc(arena, ((size_t)n + 1) * sizeof *start), *token = arena_alloc(arena, (size_t)n_tokens * sizeof *token);
+    int32_t *start = arena_alloc(arena, ((size_t)n + 1) * sizeof *start);
+    int32_t *token = arena_alloc(arena, (size_t)n_tokens * sizeof *token);
     int at = 0;
     for (int s = 0; s < n; s++) {
         start[s] = at;

@@ -97,7 +97,8 @@ static void set_values(Golden *golden, const Param *param, const double *gradien
 
 static void golden_open(Golden *golden, const char *name)
 {
-    static const char *const norms[] = {"post", "pre"}, *const activations[] = {"relu", "gelu"}, *const ties[] = {"none", "decoder", "all"};
+    static const char *const norms[] = {"post", "pre"}, *const activations[] = {"relu", "gelu"};
+    static const char *const ties[] = {"none", "decoder", "all"};
     kernels_init();
     Error error = {0};
     char *path = mem_format("tests/data/golden/%s.safetensors", name);
@@ -111,7 +112,8 @@ static void golden_open(Golden *golden, const char *name)
         .activation = choice(file, "activation", 2, activations), .tie = choice(file, "tie", 3, ties),
         .label_smoothing = (real)strtod(safetensors_metadata(file, "label_smoothing"), NULL),
     };
-    *golden = (Golden){.file = file, .model = model_new(&config, true), .scale = strtod(safetensors_metadata(file, "scale"), NULL)};
+    *golden = (Golden){.file = file, .model = model_new(&config, true)};
+    golden->scale = strtod(safetensors_metadata(file, "scale"), NULL);
     golden->tape.dropout = true; /* of probability 0 */
     each_parameter(golden, set_values);
 }
@@ -129,7 +131,8 @@ static Ragged side(const Golden *golden, int number, const char *name)
     const SafeTensor *token = find(golden, tokens, SAFE_I32), *start = find(golden, starts, SAFE_I32);
     mem_free(tokens);
     mem_free(starts);
-    return (Ragged){.n_seq = (int)start->shape[0] - 1, .n_tokens = (int)token->shape[0], .start = start->data, .token = token->data};
+    return (Ragged){.n_seq = (int)start->shape[0] - 1, .n_tokens = (int)token->shape[0],
+                    .start = start->data, .token = token->data};
 }
 
 static Batch batch(const Golden *golden, int number)
@@ -147,8 +150,8 @@ static void compare(const char *name, size_t n, const real *found, const double 
     double largest = least;
     for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs(wanted[i]));
     for (size_t i = 0; i < n; i++)
-        ck_assert_msg(fabs((double)found[i] - wanted[i]) <= tolerance * largest, "%s[%zu] is %.15g, PyTorch's %.15g, largest %.3g", name,
-                      i, (double)found[i], wanted[i], largest);
+        ck_assert_msg(fabs((double)found[i] - wanted[i]) <= tolerance * largest, "%s[%zu] is %.15g, PyTorch's %.15g, largest %.3g",
+                      name, i, (double)found[i], wanted[i], largest);
 }
 
 static void compare_tensor(const Golden *golden, const char *name, const Tensor *found, double tolerance)
@@ -168,7 +171,8 @@ START_TEST(outputs)
         tape_begin(&golden.tape, recording);
         Tensor *memory = model_encode(golden.model, &golden.tape, &b.source);
         compare_tensor(&golden, "encoder", memory, value_tolerance);
-        compare_tensor(&golden, "decoder", model_decode(golden.model, &golden.tape, memory, &b.source, &b.target), value_tolerance);
+        Tensor *hidden = model_decode(golden.model, &golden.tape, memory, &b.source, &b.target);
+        compare_tensor(&golden, "decoder", hidden, value_tolerance);
     }
     golden_close(&golden);
 }
@@ -191,7 +195,8 @@ static void compare_gradient(Golden *golden, const Param *param, const double *g
     (void)place;
     const Params *params = &golden->model->params;
     if (is_key_bias(param) && key_bias_tolerance == INFINITY) return;
-    compare(param->name, n_elements(param), params->grad + param->offset, gradient, LEAST * largest_gradient(params), gradient_tolerance);
+    compare(param->name, n_elements(param), params->grad + param->offset, gradient, LEAST * largest_gradient(params),
+            gradient_tolerance);
 }
 
 /* The loss and its gradients. */
@@ -228,8 +233,8 @@ static void compare_after(Golden *golden, const Param *param, const double *grad
     for (int step = 0; step < 10; step++) highest = fmax(highest, rates[step]);
     for (size_t i = (SAMPLE - place % SAMPLE) % SAMPLE; i < n_elements(param); i += SAMPLE) {
         const double wanted = after[(place + i) / SAMPLE];
-        ck_assert_msg(fabs((double)value[i] - wanted) <= tolerance * highest, "%s[%zu] is %.15g, PyTorch's %.15g", param->name, i,
-                      (double)value[i], wanted);
+        ck_assert_msg(fabs((double)value[i] - wanted) <= tolerance * highest, "%s[%zu] is %.15g, PyTorch's %.15g", param->name,
+                      i, (double)value[i], wanted);
     }
 }
 

@@ -115,8 +115,8 @@ static void compare(Check *check, Tensor *leaf, const real *direction, double ex
         found = difference(check, leaf, direction, step);
         if (fabs(found - expected) <= TOLERANCE * scale) return;
     }
-    ck_abort_msg("%s: leaf %d, %s: %.12g by the tape, %.12g by differences", check->name, (int)(leaf - check->leaf), what, expected,
-                 found);
+    ck_abort_msg("%s: leaf %d, %s: %.12g by the tape, %.12g by differences", check->name, (int)(leaf - check->leaf), what,
+                 expected, found);
 }
 
 static double largest_of(size_t n, const real *x)
@@ -192,7 +192,8 @@ static void build_embedding(Check *check)
 {
     const EmbeddingCase *c = check->args;
     Batch batch = sample_batch(&check->tape.arena, 3, c->n_seq, c->shortest, c->longest, c->vocab_size);
-    Ragged *source = arena_alloc(&check->tape.arena, sizeof *source), *target = arena_alloc(&check->tape.arena, sizeof *target);
+    Ragged *source = arena_alloc(&check->tape.arena, sizeof *source);
+    Ragged *target = arena_alloc(&check->tape.arena, sizeof *target);
     *source = batch.source;
     *target = batch.target;
     check->positions.width = c->width;
@@ -285,8 +286,10 @@ static void build_activation(Check *check)
 static void check_activation(void)
 {
     static const ActivationCase cases[] = {
-        {1, 1, ACTIVATE_RELU, 0},  {5, 37, ACTIVATE_RELU, 0}, {9, 16, ACTIVATE_RELU, (real)0.3}, {280, 3, ACTIVATE_RELU, (real)0.1},
-        {1, 1, ACTIVATE_GELU, 0},  {5, 37, ACTIVATE_GELU, 0}, {9, 16, ACTIVATE_GELU, (real)0.3}, {280, 3, ACTIVATE_GELU, (real)0.1},
+        {1, 1, ACTIVATE_RELU, 0},          {1, 1, ACTIVATE_GELU, 0},
+        {5, 37, ACTIVATE_RELU, 0},         {5, 37, ACTIVATE_GELU, 0},
+        {9, 16, ACTIVATE_RELU, (real)0.3}, {9, 16, ACTIVATE_GELU, (real)0.3},
+        {280, 3, ACTIVATE_RELU, (real)0.1}, {280, 3, ACTIVATE_GELU, (real)0.1},
     };
     EACH_CASE(i, cases) {
         Check check;
@@ -315,7 +318,10 @@ static void build_layer_norm(Check *check)
 static void check_layer_norm(void)
 {
     static const NormCase cases[] = {
-        {1, 2, 0, 2, 0, false, false}, {5, 7, 0, 7, 0, false, false}, {4, 32, 3, 40, 0, false, false}, {290, 3, 1, 5, 0, false, false},
+        {1, 2, 0, 2, 0, false, false},
+        {5, 7, 0, 7, 0, false, false},
+        {4, 32, 3, 40, 0, false, false},
+        {290, 3, 1, 5, 0, false, false},
     };
     EACH_CASE(i, cases) {
         const NormCase *c = &cases[i];
@@ -340,8 +346,12 @@ static void build_residual_norm(Check *check)
 static void check_residual_norm(void)
 {
     static const NormCase cases[] = {
-        {1, 2, 0, 2, 0, false, false},           {5, 7, 0, 7, 0, true, false},          {6, 20, 3, 30, (real)0.4, false, false},
-        {290, 4, 0, 4, (real)0.2, true, false},  {3, 33, 1, 35, (real)0.1, true, true}, {3, 16, 0, 16, 0, false, true},
+        {1, 2, 0, 2, 0, false, false},
+        {5, 7, 0, 7, 0, true, false},
+        {6, 20, 3, 30, (real)0.4, false, false},
+        {290, 4, 0, 4, (real)0.2, true, false},
+        {3, 33, 1, 35, (real)0.1, true, true},
+        {3, 16, 0, 16, 0, false, true},
     };
     EACH_CASE(i, cases) {
         const NormCase *c = &cases[i];
@@ -374,7 +384,8 @@ static void build_attention(Check *check)
     const int d = c->heads * c->width;
     Spans queries = spans_of(tape, cross ? &batch.target : &batch.source), keys = spans_of(tape, &batch.source);
     Tensor *x = &check->leaf[0], *memory = cross ? &check->leaf[1] : x, *same = tape_columns(tape, x, 0, d);
-    Tensor *q = c->kind == SAME ? same : tape_columns(tape, x, d, d), *k = c->kind == SAME ? same : tape_columns(tape, memory, 0, d);
+    Tensor *q = c->kind == SAME ? same : tape_columns(tape, x, d, d);
+    Tensor *k = c->kind == SAME ? same : tape_columns(tape, memory, 0, d);
     Tensor *v = c->kind == SAME ? same : tape_columns(tape, memory, 2 * d, d);
     check->output[0] = attention(tape, q, k, v, &queries, &keys, c->heads, c->kind == CAUSAL, c->dropout);
     check->n_outputs = 1;

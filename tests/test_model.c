@@ -129,7 +129,8 @@ START_TEST(how_many)
 END_TEST
 
 /* The tensor is the matrix that begins with parameter `first` and holds `n` of them, gradients too. */
-static void assert_spans(const Model *model, const Tensor *tensor, const char *prefix, int n, const char *const *parts, const char *suffix)
+static void assert_spans(const Model *model, const Tensor *tensor, const char *prefix, int n, const char *const *parts,
+                         const char *suffix)
 {
     int rows = 0;
     for (int i = 0; i < n; i++) {
@@ -222,7 +223,8 @@ static void assert_normal(const Model *model, const char *name, double deviation
 START_TEST(initial_weights)
 {
     kernels_init();
-    const ModelConfig config = {.vocab_size = 500, .d_model = 64, .d_ff = 96, .heads = 4, .encoder_layers = 2, .decoder_layers = 2};
+    const ModelConfig config = {.vocab_size = 500, .d_model = 64, .d_ff = 96, .heads = 4, .encoder_layers = 2,
+                                .decoder_layers = 2};
     Model *model = model_new(&config, false), *again = model_new(&config, false), *other = model_new(&config, false);
     threads_set(1);
     model_init(model, 9);
@@ -247,7 +249,8 @@ START_TEST(initial_weights)
         const real *value = p->value + param->offset;
         for (int j = 0; param->n_dims == 1 && j < param->cols; j++) ck_assert((double)value[j] == (gain ? 1 : 0));
         if (param->n_dims == 2 && i > 0)
-            ck_assert_msg(memcmp(value, p->value + p->param[i - 1].offset, 64 * sizeof(real)), "%s is like the one before", param->name);
+            ck_assert_msg(memcmp(value, p->value + p->param[i - 1].offset, 64 * sizeof(real)), "%s is like the one before",
+                          param->name);
     }
     ck_assert_mem_eq(p->value, again->params.value, p->size * sizeof(real));
     ck_assert(memcmp(p->value, other->params.value, p->size * sizeof(real)));
@@ -340,7 +343,8 @@ static void assert_sentences_do_not_see_each_other(void)
         const Batch batch = sample_batch(&arena, 2, 23, 0, 80, config.vocab_size);
         const Tensor *together = logits_of(model, &all, &batch.source, &batch.target);
         for (int s = 0; s < batch.source.n_seq; s++) {
-            const Ragged source = sample_sentence(&arena, &batch.source, s), target = sample_sentence(&arena, &batch.target, s);
+            const Ragged source = sample_sentence(&arena, &batch.source, s);
+            const Ragged target = sample_sentence(&arena, &batch.target, s);
             const Tensor *alone = logits_of(model, &one, &source, &target);
             ck_assert_mem_eq(alone->value, together->value + (size_t)batch.target.start[s] * together->stride,
                              (size_t)target.n_tokens * together->stride * sizeof(real));

@@ -50,8 +50,8 @@ static Tensor *compare_step(Model *model, Tape *whole, Tape *step, DecoderCache 
     Tensor *logits = model_logits(model, whole, model_decode(model, whole, memory, &sources, &targets));
     Tensor *cached = model_logits(model, step, model_decode_step(model, step, cache, n_live, live, last, position));
     for (int i = 0; i < n_live; i++)
-        ck_assert_mem_eq(logits->value + (size_t)(start[i + 1] - 1) * logits->stride, cached->value + (size_t)i * cached->stride,
-                         (size_t)cached->cols * sizeof(real));
+        ck_assert_mem_eq(logits->value + (size_t)(start[i + 1] - 1) * logits->stride,
+                         cached->value + (size_t)i * cached->stride, (size_t)cached->cols * sizeof(real));
     return cached;
 }
 
@@ -119,7 +119,8 @@ START_TEST(equals_decoding_without_a_cache)
         for (int s = 0; s < N; s++) assert_translation(&out[s], prefix[s]->n - 1, prefix[s]->token + 1);
         model_free(model);
     }
-    ck_assert_msg(n_ended > n_all / 10 && n_ended < n_all, "%d of %d sentences ended", n_ended, n_all); /* both ways of ending */
+    /* Both ways of ending occur. */
+    ck_assert_msg(n_ended > n_all / 10 && n_ended < n_all, "%d of %d sentences ended", n_ended, n_all);
     search_free(&search);
     arena_free(&arena);
 }
@@ -175,7 +176,8 @@ START_TEST(limits)
         Translation out[N];
         search_greedy(&search, model, &source, &options, &arena, out);
         for (int s = 0; s < N; s++) {
-            const int n = source.start[s + 1] - source.start[s] - 1, limit = (int)(options.max_ratio * n + options.max_extra);
+            const int n = source.start[s + 1] - source.start[s] - 1;
+            const int limit = (int)(options.max_ratio * n + options.max_extra);
             ck_assert_int_eq(out[s].n, limit < 1 ? 1 : limit);
         }
     }
@@ -281,7 +283,8 @@ START_TEST(learns_by_heart)
     Translation out[N];
     search_greedy(&search, model, &batch.source, &generous, &arena, out);
     for (int s = 0; s < N; s++)
-        assert_translation(&out[s], batch.target.start[s + 1] - batch.target.start[s] - 1, batch.label + batch.target.start[s]);
+        assert_translation(&out[s], batch.target.start[s + 1] - batch.target.start[s] - 1,
+                           batch.label + batch.target.start[s]);
     adam_free(&adam);
     model_free(model);
     search_free(&search);
