@@ -2,9 +2,30 @@
 
 #include <math.h>
 
+/* What part of the peak is left at `step`, warm-up being over at `warmup` (not after step). */
+static double inverse_sqrt(const Options *options, double step, double warmup)
+{
+    (void)options;
+    return sqrt(warmup / step);
+}
+
+static double constant(const Options *options, double step, double warmup)
+{
+    (void)options, (void)step, (void)warmup;
+    return 1;
+}
+
+static double linear(const Options *options, double step, double warmup)
+{
+    const double end = (double)options->train_decay_steps;
+    if (step >= end) return SCHEDULE_END;
+    return 1 - (1 - SCHEDULE_END) * (step - warmup) / (end - warmup);
+}
+
 double schedule_rate(const Options *options, int64_t step)
 {
+    static double (*const decay[])(const Options *options, double step, double warmup) = {
+        [SCHEDULE_INVERSE_SQRT] = inverse_sqrt, [SCHEDULE_CONSTANT] = constant, [SCHEDULE_LINEAR] = linear};
     const double warmup = options->train_warmup > 0 ? (double)options->train_warmup : 1, t = (double)step;
-    if (t < warmup) return options->train_learning_rate * t / warmup;
-    return options->train_learning_rate * (options->train_schedule == SCHEDULE_CONSTANT ? 1 : sqrt(warmup / t));
+    return options->train_learning_rate * (t < warmup ? t / warmup : decay[options->train_schedule](options, t, warmup));
 }
