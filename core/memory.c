@@ -5,17 +5,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/error.h"
 
-static size_t round_up(size_t bytes)
+enum { HUGE_PAGE = 2 << 20 };
+
+static size_t round_up(size_t bytes, size_t unit)
 {
-    return (bytes + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
+    return (bytes + unit - 1) / unit * unit;
 }
 
 void *mem_alloc(size_t bytes)
 {
-    void *block = bytes <= SIZE_MAX / 2 ? aligned_alloc(MEM_ALIGN, round_up(bytes ? bytes : 1)) : NULL;
+    /* Large blocks lie on huge pages where the system has them: fewer page faults, and fewer misses of the address cache. */
+    const size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : MEM_ALIGN;
+    void *block = bytes <= SIZE_MAX / 2 ? aligned_alloc(align, round_up(bytes ? bytes : 1, align)) : NULL;
+#ifdef MADV_HUGEPAGE
+    if (block && align == HUGE_PAGE) madvise(block, bytes, MADV_HUGEPAGE);
+#endif
     if (!block) {
         fprintf(stderr,
                 "ferry: out of memory: %zu bytes could not be had; use a smaller model or fewer train.batch_tokens\n",
@@ -85,7 +93,7 @@ static ArenaBlock *block_new(size_t size)
 
 void *arena_alloc(Arena *arena, size_t bytes)
 {
-    bytes = round_up(bytes);
+    bytes = round_up(bytes, MEM_ALIGN);
     while (!arena->current || arena->used + bytes > arena->current->size) {
         ArenaBlock *next = arena->current ? arena->current->next : arena->first;
         if (!next) {
@@ -114,7 +122,7 @@ void arena_reset(Arena *arena)
     if (arena->first && arena->first->next) {
         size_t peak = arena->peak;
         arena_free(arena);
-        arena->first = block_new(peak);
+        arena->first = block_new(peak + peak / 8); /* a little larger: the next step's batch may be */
         arena->peak = peak;
     }
     arena->current = NULL;

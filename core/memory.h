@@ -49,7 +49,7 @@ typedef struct ArenaMark {
 /* An arena starts as all zeros: `Arena arena = {0}`. */
 void *arena_alloc(Arena *arena, size_t bytes);
 void *arena_zalloc(Arena *arena, size_t bytes);
-/* Forget all that was handed out; keep memory, as one block, for the most that ever was out at once. */
+/* Forget all that was handed out; keep memory, as one block, for a little more than ever was out at once. */
 void arena_reset(Arena *arena);
 ArenaMark arena_mark(const Arena *arena);
 /* Forget all that was handed out since the mark. */
