@@ -98,7 +98,7 @@ bench: packages ## measure training speed beside this machine's peaks
 	@OMP_WAIT_POLICY=passive $(BUILD)/tests/bench/bench
 bench-peer: packages ## ferry beside another program: make bench-peer DATA=folder PEER='command'
 	@$(MAKE) --no-print-directory $(JOBS) ferry
-	@DATA='$(DATA)' PEER='$(PEER)' tests/bench/peer.sh
+	@DATA='$(DATA)' PEER='$(PEER)' FLAGS='$(FLAGS)' tests/bench/peer.sh
 
 $(BUILD)/tests/bench/bench: $(BUILD)/tests/bench/bench.o $(call objects,$(BUILD))
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
