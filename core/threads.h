@@ -7,6 +7,11 @@
 #include "core/memory.h"
 #include "core/real.h"
 
+/* For main, first of all. GNU OpenMP's threads wait for each other by spinning for milliseconds, which costs ten times the time
+ * when other programs want the processor, and gains little when none does. It reads its environment only while it loads:
+ * unless the user has set it, set OMP_WAIT_POLICY=passive and start this program again. Where that can't be done, go on. */
+void threads_wait_politely(char **argv);
+
 /* Use n threads; 0: OMP_NUM_THREADS if set, else all cores. */
 void threads_set(int n);
 int threads_count(void);

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/real.h"
+#include "core/threads.h"
 #include "tests/suites.h"
 
 typedef struct SuiteEntry {
@@ -32,17 +32,9 @@ static int wanted(const char *name, int argc, char **argv)
     return argc == 1;
 }
 
-/* On a busy machine threads that spin while they wait take the core from the one they wait for, and tests of a second take
- * minutes. OpenMP reads this once, before main. */
-static void wait_politely(char **argv)
-{
-    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
-    if (setenv("OMP_WAIT_POLICY", "passive", 0) == 0) execv("/proc/self/exe", argv);
-}
-
 int main(int argc, char **argv)
 {
-    wait_politely(argv);
+    threads_wait_politely(argv);
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (wanted(entries[i].name, argc, argv)) srunner_add_suite(runner, entries[i].make());

@@ -3,11 +3,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/threads.h"
 #include "train/command.h"
 #include "train/signals.h"
 
@@ -27,19 +27,9 @@ static bool close_output(Error *error)
     return true;
 }
 
-/* GNU OpenMP's threads wait for each other by spinning for milliseconds, which costs ten times the time when other programs
- * want the processor, and gains little when none does. It reads its environment only while it loads: set it, unless the user
- * did, and start again. */
-static void wait_politely(char **argv)
-{
-    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
-    if (setenv("OMP_WAIT_POLICY", "passive", 0) == 0) execv("/proc/self/exe", argv);
-    /* Where that can't be done, it goes on as it is. */
-}
-
 int main(int argc, char **argv)
 {
-    wait_politely(argv);
+    threads_wait_politely(argv);
     occupy_standard_files();
     signal(SIGPIPE, SIG_DFL); /* `ferry ... | head` ends quietly */
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with a message */
