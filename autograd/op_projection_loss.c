@@ -20,25 +20,29 @@ typedef struct LossNode {
     const int32_t *label;
     real smoothing, scale;
     LossSums sums;
-    real *gx, *gweight; /* for d loss = 1 */
+    real *gx, *gweight;  /* for d loss = 1 */
+    const real *packed;  /* the weights, packed once for all chunks; NULL if OpenBLAS multiplies */
 } LossNode;
+
+static void logits_of(Tape *tape, const LossNode *n, const real *x, int rows, real *logits)
+{
+    const Tensor *w = n->weight;
+    Matmul product = {.kind = MATMUL_NT, .m = rows, .n = w->rows, .k = w->cols, .a = x, .a_stride = n->x->stride,
+                      .b = w->value, .b_stride = w->stride, .c = logits, .c_stride = (size_t)w->rows};
+    if (!n->packed) {
+        matmul(&product, &tape->arena);
+        return;
+    }
+    product.b = n->packed;
+    matmul_packed(&product);
+}
 
 static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, double *row_sums)
 {
     const Tensor *x = n->x, *w = n->weight;
     const int classes = w->rows, width = w->cols;
     real *x_rows = x->value + (size_t)first * x->stride;
-    matmul(&(Matmul){.kind = MATMUL_NT,
-                     .m = rows,
-                     .n = classes,
-                     .k = width,
-                     .a = x_rows,
-                     .a_stride = x->stride,
-                     .b = w->value,
-                     .b_stride = w->stride,
-                     .c = logits,
-                     .c_stride = (size_t)classes},
-           &tape->arena);
+    logits_of(tape, n, x_rows, rows, logits);
 #pragma omp parallel for schedule(dynamic, 8)
     for (int i = 0; i < rows; i++)
         row_sums[2 * i] = kernel.cross_entropy_row(classes, logits + (size_t)i * (size_t)classes, n->label[first + i],
@@ -82,6 +86,12 @@ static void forward(Tape *tape, Node *node)
     ArenaMark mark = arena_mark(&tape->arena);
     real *logits = arena_alloc(&tape->arena, (size_t)size * (size_t)classes * sizeof(real));
     double *row_sums = arena_alloc(&tape->arena, 2 * (size_t)size * sizeof(double));
+    n->packed = n->weight->packed;
+    if (!n->packed && matmul_backend() == MATMUL_PACKED) {
+        real *packed = arena_alloc(&tape->arena, matmul_packed_size(classes, n->weight->cols) * sizeof(real));
+        matmul_pack_weights(classes, n->weight->cols, n->weight->value, n->weight->stride, packed);
+        n->packed = packed;
+    }
     for (int first = 0; first < rows; first += size)
         chunk(tape, n, first, rows - first < size ? rows - first : size, logits, row_sums);
     arena_release(&tape->arena, mark);
