@@ -3,7 +3,6 @@
 #include "core/memory.h"
 #include "train/command.h"
 #include "train/files.h"
-#include "train/signals.h"
 #include "train/trainer.h"
 
 /* runs/toy for configs/toy.ini */
@@ -18,7 +17,6 @@ bool cmd_train(CommandLine *line, Error *error)
     Options options;
     if (!command_options(line, line->argument[0], &options, error)) return false;
     char *folder = line->flag[FLAG_RUN] ? mem_string(line->flag[FLAG_RUN]) : default_folder(line->argument[0]);
-    signals_catch();
     bool good = trainer_run(&options, folder, error);
     mem_free(folder);
     options_free(&options);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/memory.h"
@@ -29,13 +30,19 @@ static bool same_options(const Trainer *t, Error *error)
     return false;
 }
 
+static bool lock_folder(Trainer *t, Error *error)
+{
+    if (t->lock < 0) t->lock = run_lock(t->folder, error);
+    return t->lock >= 0;
+}
+
 bool setup_find(Trainer *t, Error *error)
 {
     if (!file_exists(t->folder)) return true;
-    if (!run_newest(t->folder, &t->checkpoint, &t->resumes, error)) return false;
+    if (!lock_folder(t, error) || !run_newest(t->folder, &t->checkpoint, &t->resumes, error)) return false;
     if (!t->resumes) return true;
     t->state = t->checkpoint.state;
-    return same_options(t, error);
+    return same_options(t, error) && run_link(t->folder, t->state.step, t->state.best_step, error);
 }
 
 /* ---- the data ---- */
@@ -46,13 +53,18 @@ static bool given(const char *value, const char *name, Error *error)
     return error_usage(error, "%s is not set; name the text files in the configuration or by --set %s=FILE", name, name);
 }
 
-/* Standard input can't be read twice. */
-static bool rereadable(const FileList *files, const char *name, Error *error)
+/* Standard input and pipes can't be read twice. */
+static bool rereadable(const FileList *files, Error *error)
 {
-    for (int i = 0; i < files->n; i++)
-        if (!strcmp(files->path[i], "-"))
-            return error_usage(error, "%s: training reads its text more than once, so it can't come from standard input",
-                               name);
+    struct stat status;
+    for (int i = 0; i < files->n; i++) {
+        const char *path = files->path[i];
+        if (!strcmp(path, "-") || (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)))
+            return error_usage(error,
+                               "%s: training reads its text more than once, so it must be a file, not standard input or a "
+                               "pipe",
+                               path);
+    }
     return true;
 }
 
@@ -69,14 +81,15 @@ static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *t
 {
     char *path = path_join(t->folder, RUN_TOKENIZER);
     bool good;
-    if (file_exists(path)) {
+    if (!t->resumes) {
+        /* One that is there is of a run that saved nothing, perhaps with another text or vocab_size. */
+        good = learn_tokenizer(t, source, target, path, error);
+    } else if (file_exists(path)) {
         t->tokenizer = tokenizer_file_load(path, error);
         good = t->tokenizer != NULL;
-    } else if (t->resumes) {
+    } else {
         good = error_set(
             error, "%s is missing, and the checkpoints need it; put it back, or train into another folder (--run)", path);
-    } else {
-        good = learn_tokenizer(t, source, target, path, error);
     }
     if (good && t->resumes && tokenizer_hash(t->tokenizer) != t->checkpoint.origin.tokenizer_hash)
         good = error_set(
@@ -91,7 +104,7 @@ static bool load_pairs(Trainer *t, Bitext *bitext, const char *source, const cha
                        Error *error)
 {
     FileList sources = lines_file_list(source), targets = lines_file_list(target);
-    bool good = rereadable(&sources, source, error) && rereadable(&targets, target, error);
+    bool good = rereadable(&sources, error) && rereadable(&targets, error);
     if (good && learn) good = open_tokenizer(t, &sources, &targets, error);
     good = good && bitext_load(bitext, t->tokenizer, &sources, &targets, (int)max_length, error);
     lines_file_list_free(&sources);
@@ -154,7 +167,7 @@ static bool open_model(Trainer *t, Error *error)
         return false;
     t->batches.epoch = (uint32_t)t->state.epoch;
     t->batches.position = (uint32_t)t->state.position;
-    t->saved_step = t->state.step;
+    t->saved = true;
     return true;
 }
 
@@ -192,9 +205,7 @@ static void say_model(const Trainer *t)
 
 static bool open_folder(Trainer *t, Error *error)
 {
-    if (!folder_make(t->folder, error)) return false;
-    t->lock = run_lock(t->folder, error);
-    return t->lock >= 0 && folder_remove_temporaries(t->folder, error);
+    return folder_make(t->folder, error) && lock_folder(t, error) && folder_remove_temporaries(t->folder, error);
 }
 
 static bool open_log(Trainer *t, Error *error)
@@ -213,12 +224,13 @@ bool setup_open(Trainer *t, Error *error)
         !open_model(t, error) || !open_log(t, error))
         return false;
     say_model(t);
+    if (t->resumes) checkpoint_close(&t->checkpoint); /* so that its disk space is free once it is removed */
     return true;
 }
 
 void setup_close(Trainer *t)
 {
-    if (t->resumes) checkpoint_close(&t->checkpoint);
+    if (t->checkpoint.file) checkpoint_close(&t->checkpoint);
     if (t->translator.cache) translator_free(&t->translator);
     if (t->has_validation) scores_free_set(&t->valid_set);
     for (int64_t i = 0; t->batch && i < t->options->train_accumulate; i++) batches_free(&t->batch[i]);
@@ -232,20 +244,4 @@ void setup_close(Trainer *t)
     tokenizer_free(t->tokenizer);
     mem_free(t->options_text);
     if (t->lock >= 0) close(t->lock);
-}
-
-bool setup_prune(Trainer *t, Error *error)
-{
-    char **names = NULL, *best = run_checkpoint_name(t->state.best_step);
-    int n = 0;
-    bool good = run_checkpoints(t->folder, &names, &n, error);
-    for (int i = 0; good && i < n - t->options->train_keep; i++) {
-        if (!strcmp(names[i], best)) continue;
-        char *path = path_join(t->folder, names[i]);
-        good = file_remove(path, error);
-        mem_free(path);
-    }
-    run_free_names(names, n);
-    mem_free(best);
-    return good;
 }
