@@ -18,7 +18,7 @@ void *mem_alloc(size_t bytes)
     void *block = bytes <= SIZE_MAX / 2 ? aligned_alloc(MEM_ALIGN, round_up(bytes ? bytes : 1)) : NULL;
     if (!block) {
         fprintf(stderr,
-                "ferry: out of memory: %zu bytes could not be had; use a smaller model or fewer train.batch_tokens\n",
+                "ferry: out of memory: %zu bytes could not be had; use a smaller model or fewer batch_tokens\n",
                 bytes);
         exit(ERROR_FAILED);
     }
