@@ -148,7 +148,8 @@ int run_lock(const char *folder, Error *error)
     char *path = path_join(folder, "lock");
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) {
-        error_set(error, "cannot write %s: %s", path, strerror(errno));
+        if (errno == ENOTDIR) error_usage(error, "%s is a file; --run names a folder", folder);
+        else error_set(error, "cannot write %s: %s", path, strerror(errno));
     } else if (flock(fd, LOCK_EX | LOCK_NB)) {
         if (errno == EWOULDBLOCK)
             error_set(error, "another process is training in %s; wait for it, or choose another folder with --run", folder);

@@ -1,5 +1,6 @@
 #include "train/setup.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,23 +48,19 @@ bool setup_find(Trainer *t, Error *error)
 
 /* ---- the data ---- */
 
-static bool given(const char *value, const char *name, Error *error)
+/* All files are there, and none is standard input or a pipe, which can't be read twice. */
+static bool check_files(const FileList *files, const char *option, Error *error)
 {
-    if (*value) return true;
-    return error_usage(error, "%s is not set; name the text files in the configuration or by --set %s=FILE", name, name);
-}
-
-/* Standard input and pipes can't be read twice. */
-static bool rereadable(const FileList *files, Error *error)
-{
-    struct stat status;
     for (int i = 0; i < files->n; i++) {
         const char *path = files->path[i];
-        if (!strcmp(path, "-") || (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)))
-            return error_usage(error,
-                               "%s: training reads its text more than once, so it must be a file, not standard input or a "
-                               "pipe",
-                               path);
+        struct stat status;
+        const bool is_stdin = !strcmp(path, "-");
+        if (!is_stdin && stat(path, &status))
+            return error_set(error, "%s can't be read: %s; %s names it, and relative paths start at the folder in which "
+                             "ferry is run", path, strerror(errno), option);
+        if (is_stdin || !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+            return error_usage(error, "%s: training reads its text more than once, so %s must name files, not standard "
+                               "input or a pipe", path, option);
     }
     return true;
 }
@@ -100,16 +97,39 @@ static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *t
     return good;
 }
 
-static bool load_pairs(Trainer *t, Bitext *bitext, const char *source, const char *target, int64_t max_length, bool learn,
-                       Error *error)
+/* The files of one side, as the option names them. */
+static bool list_files(const char *value, const char *option, FileList *files, Error *error)
 {
-    FileList sources = lines_file_list(source), targets = lines_file_list(target);
-    bool good = rereadable(&sources, error) && rereadable(&targets, error);
-    if (good && learn) good = open_tokenizer(t, &sources, &targets, error);
-    good = good && bitext_load(bitext, t->tokenizer, &sources, &targets, (int)max_length, error);
+    *files = lines_file_list(value);
+    if (!files->n)
+        return error_usage(error, "%s is not set; name the text files in the configuration or by --set %s=FILE", option,
+                           option);
+    return check_files(files, option, error);
+}
+
+static bool load_training(Trainer *t, Error *error)
+{
+    const Options *o = t->options;
+    FileList sources, targets = {0};
+    const bool good = list_files(o->data_train_source, "data.train_source", &sources, error) &&
+                      list_files(o->data_train_target, "data.train_target", &targets, error) &&
+                      open_tokenizer(t, &sources, &targets, error) &&
+                      bitext_load(&t->bitext, t->tokenizer, &sources, &targets, (int)o->data_max_length, error);
     lines_file_list_free(&sources);
     lines_file_list_free(&targets);
     return good;
+}
+
+static bool load_validation(Trainer *t, Error *error)
+{
+    const Options *o = t->options;
+    FileList sources, targets = {0};
+    t->has_validation = list_files(o->data_valid_source, "data.valid_source", &sources, error) &&
+                        list_files(o->data_valid_target, "data.valid_target", &targets, error) &&
+                        bitext_load(&t->valid_pairs, t->tokenizer, &sources, &targets, 0, error);
+    lines_file_list_free(&sources);
+    lines_file_list_free(&targets);
+    return t->has_validation && scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
 }
 
 static void say_counts(const char *name, const BitextCounts *c)
@@ -128,20 +148,15 @@ static void say_counts(const char *name, const BitextCounts *c)
 static bool open_data(Trainer *t, Error *error)
 {
     const Options *o = t->options;
-    if (!given(o->data_train_source, "data.train_source", error) || !given(o->data_train_target, "data.train_target", error))
-        return false;
-    if (!load_pairs(t, &t->bitext, o->data_train_source, o->data_train_target, o->data_max_length, true, error))
-        return false;
+    if (!load_training(t, error)) return false;
     say_counts("training", &t->bitext.counts);
-    if (t->bitext.source.n > UINT32_MAX)
-        return error_set(error, "%zu training pairs; at most %u", t->bitext.source.n, UINT32_MAX);
+    if (!t->resumes && tokenizer_size(t->tokenizer) < o->data_vocab_size)
+        fprintf(stderr, "vocabulary: the text yields %d tokens, fewer than data.vocab_size = %" PRId64 "\n",
+                tokenizer_size(t->tokenizer), o->data_vocab_size);
     if (!*o->data_valid_source && !*o->data_valid_target) return true;
-    if (!given(o->data_valid_source, "data.valid_source", error) || !given(o->data_valid_target, "data.valid_target", error))
-        return false;
-    if (!load_pairs(t, &t->valid_pairs, o->data_valid_source, o->data_valid_target, 0, false, error)) return false;
-    t->has_validation = true;
+    if (!load_validation(t, error)) return false;
     say_counts("validation", &t->valid_pairs.counts);
-    return scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
+    return true;
 }
 
 /* ---- the model ---- */
