@@ -155,11 +155,11 @@ static bool validate(Trainer *t, LogRow *row)
     if (!whole) return false;
     TrainState *s = &t->state;
     const double score = t->options->train_best == BEST_LOSS ? -fmin(loss, DBL_MAX) : scores.bleu; /* finite, even of NaN */
-    const bool best = !s->best_step || score > s->best_score;
+    const bool better = !s->best_step || score > s->best_score, best = better || score == s->best_score;
     t->saved = false;
     s->validated_step = s->step;
-    s->n_worse = best ? 0 : s->n_worse + 1;
-    if (best) {
+    s->n_worse = better ? 0 : s->n_worse + 1;
+    if (best) { /* of equals the one that was trained longer: at first, BLEU is 0 again and again */
         s->best_step = s->step;
         s->best_score = score;
     }
