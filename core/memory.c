@@ -26,7 +26,7 @@ void *mem_alloc(size_t bytes)
 #endif
     if (!block) {
         fprintf(stderr,
-                "ferry: out of memory: %zu bytes could not be had; use a smaller model or fewer train.batch_tokens\n",
+                "ferry: out of memory: %zu bytes could not be had; use a smaller model or fewer batch_tokens\n",
                 bytes);
         exit(ERROR_FAILED);
     }

@@ -16,8 +16,8 @@ typedef struct TrainState {
     int64_t position;       /* pairs of the epoch that were used */
     int64_t validated_step; /* the step of the last validation, 0: none yet */
     int64_t logged_step;    /* the step of the last row of log.tsv */
-    int64_t best_step;      /* the step of the best validation, 0: none yet */
-    int64_t n_worse;        /* validations since then */
+    int64_t best_step;      /* the step of the best validation (of equals the last), 0: none yet */
+    int64_t n_worse;        /* validations since the score last rose */
     double best_score;      /* higher is better: BLEU, or minus the loss */
     double window_loss;     /* since the last row: sum of the loss over tokens */
     int64_t window_tokens;  /* and the number of tokens */

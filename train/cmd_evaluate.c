@@ -55,7 +55,8 @@ bool cmd_evaluate(CommandLine *line, Error *error)
     } else if (!*run.options.data_valid_source || !*run.options.data_valid_target) {
         good = error_usage(error, "this run has no validation set; name a source and a reference file");
     } else {
-        good = evaluate(&run, "validation", run.options.data_valid_source, run.options.data_valid_target, error);
+        good = evaluate(&run, "validation", run.options.data_valid_source, run.options.data_valid_target, error) ||
+               error_context(error, "the validation set of this run (name a source and a reference file to choose another)");
     }
     run_close(&run);
     return good;

@@ -3,7 +3,6 @@
 #include "core/memory.h"
 #include "train/command.h"
 #include "train/files.h"
-#include "train/signals.h"
 #include "train/trainer.h"
 
 /* runs/toy for configs/toy.ini */
@@ -15,10 +14,11 @@ static char *default_folder(const char *config)
 
 bool cmd_train(CommandLine *line, Error *error)
 {
+    const char *run = line->flag[FLAG_RUN];
+    if (run && !*run) return error_usage(error, "--run is empty; it names the folder to train into");
     Options options;
     if (!command_options(line, line->argument[0], &options, error)) return false;
-    char *folder = line->flag[FLAG_RUN] ? mem_string(line->flag[FLAG_RUN]) : default_folder(line->argument[0]);
-    signals_catch();
+    char *folder = run ? mem_string(run) : default_folder(line->argument[0]);
     bool good = trainer_run(&options, folder, error);
     mem_free(folder);
     options_free(&options);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +66,8 @@ bool log_open(Log *log, const char *path, int64_t last_step, Error *error)
 bool log_append(Log *log, const LogRow *row, Error *error)
 {
     const struct { bool there; double value; int digits; } column[] = {
-        {true, row->epoch, 6}, {true, row->loss, 7}, {true, row->learning_rate, 7}, {true, row->gradient_norm, 7},
+        {true, row->epoch, 6}, {!isnan(row->loss), row->loss, 7}, {true, row->learning_rate, 7},
+        {true, row->gradient_norm, 7},
         {row->validated, row->valid_loss, 7}, {row->validated, row->valid_bleu, 6}, {row->validated, row->valid_chrf, 6},
         {row->validated, row->valid_exact, 6}, {true, row->tokens_per_s, 6}, {true, row->seconds, 9},
     };

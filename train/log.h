@@ -12,7 +12,7 @@
 typedef struct LogRow {
     int64_t step;
     double epoch;         /* passes over the data so far: 1.5 is in the middle of the second */
-    double loss;          /* training loss a token since the last row, label smoothing included */
+    double loss;          /* training loss a token since the last row, label smoothing included; NaN: no step since */
     double learning_rate, gradient_norm;
     bool validated; /* the next four are there */
     double valid_loss; /* cross-entropy a token without smoothing; its exp is the perplexity */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include "data/tokenizer_file.h"
 #include "train/files.h"
 #include "train/machine.h"
+#include "train/number.h"
 
 ModelConfig run_model_config(const Options *o, int vocab_size)
 {
@@ -37,31 +39,66 @@ char *run_checkpoint_name(int64_t step)
     return mem_format("checkpoint-%08" PRId64 ".safetensors", step);
 }
 
-bool run_checkpoints(const char *folder, char ***names, int *n_names, Error *error)
+/* The step that the name of a checkpoint says, or -1 if it is another name: a copy that someone made, say. */
+static int64_t step_of(const char *name)
 {
-    return folder_list(folder, "checkpoint-", ".safetensors", names, n_names, error);
+    const char *digits = name + strcspn(name, "0123456789");
+    char *number = mem_format("%.*s", (int)strspn(digits, "0123456789"), digits);
+    int64_t step = -1;
+    if (number_read_int(number, &step)) {
+        char *right = run_checkpoint_name(step);
+        if (strcmp(name, right)) step = -1;
+        mem_free(right);
+    }
+    mem_free(number);
+    return step;
 }
 
-void run_free_names(char **names, int n_names)
+static int ascending(const void *a, const void *b)
 {
-    for (int i = 0; i < n_names; i++) mem_free(names[i]);
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+bool run_checkpoints(const char *folder, int64_t **steps, int *n_steps, Error *error)
+{
+    char **names;
+    int n_names, n = 0;
+    if (!folder_list(folder, "checkpoint-", ".safetensors", &names, &n_names, error)) return false;
+    int64_t *step = mem_alloc((size_t)n_names * sizeof *step);
+    for (int i = 0; i < n_names; i++) {
+        step[n] = step_of(names[i]);
+        n += step[n] >= 0;
+        mem_free(names[i]);
+    }
     mem_free(names);
+    if (n) qsort(step, (size_t)n, sizeof *step, ascending);
+    *steps = step;
+    *n_steps = n;
+    return true;
+}
+
+static char *checkpoint_path(const char *folder, int64_t step)
+{
+    char *name = run_checkpoint_name(step), *path = path_join(folder, name);
+    mem_free(name);
+    return path;
 }
 
 bool run_newest(const char *folder, Checkpoint *checkpoint, bool *found, Error *error)
 {
-    char **names;
+    int64_t *step;
     int n;
-    if (!run_checkpoints(folder, &names, &n, error)) return false;
+    if (!run_checkpoints(folder, &step, &n, error)) return false;
     *found = false;
     for (int i = n - 1; i >= 0 && !*found; i--) {
-        char *path = path_join(folder, names[i]);
+        char *path = checkpoint_path(folder, step[i]);
         Error unsound = {0};
         *found = checkpoint_open(checkpoint, path, &unsound);
-        if (!*found) warn("%s; trying the checkpoint before it", unsound.text);
+        if (!*found) warn("%s%s", unsound.text, i ? "; trying the checkpoint before it" : "");
         mem_free(path);
     }
-    run_free_names(names, n);
+    mem_free(step);
     if (n && !*found)
         return error_set(
             error,
@@ -70,12 +107,49 @@ bool run_newest(const char *folder, Checkpoint *checkpoint, bool *found, Error *
     return true;
 }
 
+static bool link_to(const char *folder, const char *link, int64_t step, Error *error)
+{
+    char *path = path_join(folder, link), *name = run_checkpoint_name(step), *target = symlink_target(path);
+    bool good = (target && !strcmp(target, name)) || symlink_replace(path, name, error);
+    mem_free(path);
+    mem_free(name);
+    mem_free(target);
+    return good;
+}
+
+bool run_link(const char *folder, int64_t step, int64_t best_step, Error *error)
+{
+    if (!link_to(folder, RUN_LAST, step, error)) return false;
+    char *best = checkpoint_path(folder, best_step);
+    bool good = !best_step || !file_exists(best) || link_to(folder, RUN_BEST, best_step, error);
+    mem_free(best);
+    return good;
+}
+
+bool run_prune(const char *folder, int64_t step, int64_t best_step, int64_t keep, Error *error)
+{
+    int64_t *saved;
+    int n;
+    if (!run_checkpoints(folder, &saved, &n, error)) return false;
+    while (n && saved[n - 1] > step) n--;
+    bool good = true;
+    for (int i = 0; good && i < n - keep; i++) {
+        if (saved[i] == best_step) continue;
+        char *path = checkpoint_path(folder, saved[i]);
+        good = file_remove(path, error);
+        mem_free(path);
+    }
+    mem_free(saved);
+    return good;
+}
+
 int run_lock(const char *folder, Error *error)
 {
     char *path = path_join(folder, "lock");
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) {
-        error_set(error, "cannot write %s: %s", path, strerror(errno));
+        if (errno == ENOTDIR) error_usage(error, "%s is a file; --run names a folder", folder);
+        else error_set(error, "cannot write %s: %s", path, strerror(errno));
     } else if (flock(fd, LOCK_EX | LOCK_NB)) {
         if (errno == EWOULDBLOCK)
             error_set(error, "another process is training in %s; wait for it, or choose another folder with --run", folder);

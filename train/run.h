@@ -34,13 +34,19 @@ ModelConfig run_model_config(const Options *options, int vocab_size);
 
 /* The file name of the checkpoint of a step; free with mem_free. */
 char *run_checkpoint_name(int64_t step);
-/* The folder's checkpoints, oldest first; names without the folder, free them and the array. */
-bool run_checkpoints(const char *folder, char ***names, int *n_names, Error *error);
-void run_free_names(char **names, int n_names);
+/* The steps of the folder's checkpoints, ascending; free with mem_free. Other files, whatever their names, don't count. */
+bool run_checkpoints(const char *folder, int64_t **steps, int *n_steps, Error *error);
 
 /* The newest sound checkpoint of the folder; unsound ones are warned of. *found is false if there is no checkpoint at all.
  * An error if there are some and none is sound. */
 bool run_newest(const char *folder, Checkpoint *checkpoint, bool *found, Error *error);
+
+/* Let `last` be the checkpoint of `step`, `best` that of `best_step` (0: none yet). A link that is right isn't touched. */
+bool run_link(const char *folder, int64_t step, int64_t best_step, Error *error);
+
+/* Remove all checkpoints but that of `best_step` and the `keep` newest up to `step`, where training stands. Those beyond it
+ * are none that it could go on from (run_newest passed them over), so they don't count, and stay. */
+bool run_prune(const char *folder, int64_t step, int64_t best_step, int64_t keep, Error *error);
 
 /* Keep others from training in this folder: a lock that ends with the process, however it ends. Returns a file descriptor,
  * or -1. */

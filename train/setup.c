@@ -1,7 +1,9 @@
 #include "train/setup.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/memory.h"
@@ -29,30 +31,37 @@ static bool same_options(const Trainer *t, Error *error)
     return false;
 }
 
+static bool lock_folder(Trainer *t, Error *error)
+{
+    if (t->lock < 0) t->lock = run_lock(t->folder, error);
+    return t->lock >= 0;
+}
+
 bool setup_find(Trainer *t, Error *error)
 {
     if (!file_exists(t->folder)) return true;
-    if (!run_newest(t->folder, &t->checkpoint, &t->resumes, error)) return false;
+    if (!lock_folder(t, error) || !run_newest(t->folder, &t->checkpoint, &t->resumes, error)) return false;
     if (!t->resumes) return true;
     t->state = t->checkpoint.state;
-    return same_options(t, error);
+    return same_options(t, error) && run_link(t->folder, t->state.step, t->state.best_step, error);
 }
 
 /* ---- the data ---- */
 
-static bool given(const char *value, const char *name, Error *error)
+/* All files are there, and none is standard input or a pipe, which can't be read twice. */
+static bool check_files(const FileList *files, const char *option, Error *error)
 {
-    if (*value) return true;
-    return error_usage(error, "%s is not set; name the text files in the configuration or by --set %s=FILE", name, name);
-}
-
-/* Standard input can't be read twice. */
-static bool rereadable(const FileList *files, const char *name, Error *error)
-{
-    for (int i = 0; i < files->n; i++)
-        if (!strcmp(files->path[i], "-"))
-            return error_usage(error, "%s: training reads its text more than once, so it can't come from standard input",
-                               name);
+    for (int i = 0; i < files->n; i++) {
+        const char *path = files->path[i];
+        struct stat status;
+        const bool is_stdin = !strcmp(path, "-");
+        if (!is_stdin && stat(path, &status))
+            return error_set(error, "%s can't be read: %s; %s names it, and relative paths start at the folder in which "
+                             "ferry is run", path, strerror(errno), option);
+        if (is_stdin || !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+            return error_usage(error, "%s: training reads its text more than once, so %s must name files, not standard "
+                               "input or a pipe", path, option);
+    }
     return true;
 }
 
@@ -69,14 +78,15 @@ static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *t
 {
     char *path = path_join(t->folder, RUN_TOKENIZER);
     bool good;
-    if (file_exists(path)) {
+    if (!t->resumes) {
+        /* One that is there is of a run that saved nothing, perhaps with another text or vocab_size. */
+        good = learn_tokenizer(t, source, target, path, error);
+    } else if (file_exists(path)) {
         t->tokenizer = tokenizer_file_load(path, error);
         good = t->tokenizer != NULL;
-    } else if (t->resumes) {
+    } else {
         good = error_set(
             error, "%s is missing, and the checkpoints need it; put it back, or train into another folder (--run)", path);
-    } else {
-        good = learn_tokenizer(t, source, target, path, error);
     }
     if (good && t->resumes && tokenizer_hash(t->tokenizer) != t->checkpoint.origin.tokenizer_hash)
         good = error_set(
@@ -87,16 +97,39 @@ static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *t
     return good;
 }
 
-static bool load_pairs(Trainer *t, Bitext *bitext, const char *source, const char *target, int64_t max_length, bool learn,
-                       Error *error)
+/* The files of one side, as the option names them. */
+static bool list_files(const char *value, const char *option, FileList *files, Error *error)
 {
-    FileList sources = lines_file_list(source), targets = lines_file_list(target);
-    bool good = rereadable(&sources, source, error) && rereadable(&targets, target, error);
-    if (good && learn) good = open_tokenizer(t, &sources, &targets, error);
-    good = good && bitext_load(bitext, t->tokenizer, &sources, &targets, (int)max_length, error);
+    *files = lines_file_list(value);
+    if (!files->n)
+        return error_usage(error, "%s is not set; name the text files in the configuration or by --set %s=FILE", option,
+                           option);
+    return check_files(files, option, error);
+}
+
+static bool load_training(Trainer *t, Error *error)
+{
+    const Options *o = t->options;
+    FileList sources, targets = {0};
+    const bool good = list_files(o->data_train_source, "data.train_source", &sources, error) &&
+                      list_files(o->data_train_target, "data.train_target", &targets, error) &&
+                      open_tokenizer(t, &sources, &targets, error) &&
+                      bitext_load(&t->bitext, t->tokenizer, &sources, &targets, (int)o->data_max_length, error);
     lines_file_list_free(&sources);
     lines_file_list_free(&targets);
     return good;
+}
+
+static bool load_validation(Trainer *t, Error *error)
+{
+    const Options *o = t->options;
+    FileList sources, targets = {0};
+    t->has_validation = list_files(o->data_valid_source, "data.valid_source", &sources, error) &&
+                        list_files(o->data_valid_target, "data.valid_target", &targets, error) &&
+                        bitext_load(&t->valid_pairs, t->tokenizer, &sources, &targets, 0, error);
+    lines_file_list_free(&sources);
+    lines_file_list_free(&targets);
+    return t->has_validation && scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
 }
 
 static void say_counts(const char *name, const BitextCounts *c)
@@ -115,20 +148,15 @@ static void say_counts(const char *name, const BitextCounts *c)
 static bool open_data(Trainer *t, Error *error)
 {
     const Options *o = t->options;
-    if (!given(o->data_train_source, "data.train_source", error) || !given(o->data_train_target, "data.train_target", error))
-        return false;
-    if (!load_pairs(t, &t->bitext, o->data_train_source, o->data_train_target, o->data_max_length, true, error))
-        return false;
+    if (!load_training(t, error)) return false;
     say_counts("training", &t->bitext.counts);
-    if (t->bitext.source.n > UINT32_MAX)
-        return error_set(error, "%zu training pairs; at most %u", t->bitext.source.n, UINT32_MAX);
+    if (!t->resumes && tokenizer_size(t->tokenizer) < o->data_vocab_size)
+        fprintf(stderr, "vocabulary: the text yields %d tokens, fewer than data.vocab_size = %" PRId64 "\n",
+                tokenizer_size(t->tokenizer), o->data_vocab_size);
     if (!*o->data_valid_source && !*o->data_valid_target) return true;
-    if (!given(o->data_valid_source, "data.valid_source", error) || !given(o->data_valid_target, "data.valid_target", error))
-        return false;
-    if (!load_pairs(t, &t->valid_pairs, o->data_valid_source, o->data_valid_target, 0, false, error)) return false;
-    t->has_validation = true;
+    if (!load_validation(t, error)) return false;
     say_counts("validation", &t->valid_pairs.counts);
-    return scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
+    return true;
 }
 
 /* ---- the model ---- */
@@ -154,7 +182,7 @@ static bool open_model(Trainer *t, Error *error)
         return false;
     t->batches.epoch = (uint32_t)t->state.epoch;
     t->batches.position = (uint32_t)t->state.position;
-    t->saved_step = t->state.step;
+    t->saved = true;
     return true;
 }
 
@@ -192,9 +220,7 @@ static void say_model(const Trainer *t)
 
 static bool open_folder(Trainer *t, Error *error)
 {
-    if (!folder_make(t->folder, error)) return false;
-    t->lock = run_lock(t->folder, error);
-    return t->lock >= 0 && folder_remove_temporaries(t->folder, error);
+    return folder_make(t->folder, error) && lock_folder(t, error) && folder_remove_temporaries(t->folder, error);
 }
 
 static bool open_log(Trainer *t, Error *error)
@@ -213,12 +239,13 @@ bool setup_open(Trainer *t, Error *error)
         !open_model(t, error) || !open_log(t, error))
         return false;
     say_model(t);
+    if (t->resumes) checkpoint_close(&t->checkpoint); /* so that its disk space is free once it is removed */
     return true;
 }
 
 void setup_close(Trainer *t)
 {
-    if (t->resumes) checkpoint_close(&t->checkpoint);
+    if (t->checkpoint.file) checkpoint_close(&t->checkpoint);
     if (t->translator.cache) translator_free(&t->translator);
     if (t->has_validation) scores_free_set(&t->valid_set);
     for (int64_t i = 0; t->batch && i < t->options->train_accumulate; i++) batches_free(&t->batch[i]);
@@ -232,20 +259,4 @@ void setup_close(Trainer *t)
     tokenizer_free(t->tokenizer);
     mem_free(t->options_text);
     if (t->lock >= 0) close(t->lock);
-}
-
-bool setup_prune(Trainer *t, Error *error)
-{
-    char **names = NULL, *best = run_checkpoint_name(t->state.best_step);
-    int n = 0;
-    bool good = run_checkpoints(t->folder, &names, &n, error);
-    for (int i = 0; good && i < n - t->options->train_keep; i++) {
-        if (!strcmp(names[i], best)) continue;
-        char *path = path_join(t->folder, names[i]);
-        good = file_remove(path, error);
-        mem_free(path);
-    }
-    run_free_names(names, n);
-    mem_free(best);
-    return good;
 }

@@ -32,7 +32,7 @@ typedef struct Trainer {
     Tape tape;
     Translator translator;
     TrainState state;
-    int64_t saved_step; /* of the newest checkpoint on disk */
+    bool saved; /* the newest checkpoint on disk holds this very state */
 
     Log log;
     Progress progress;
@@ -42,8 +42,9 @@ typedef struct Trainer {
     int64_t window_tokens;          /* that this process trained on since then */
 } Trainer;
 
-/* Look into the run folder: if it holds checkpoints, open the newest sound one, check that the options agree with it, and
- * set t->resumes and t->state. Reads nothing else and writes nothing. */
+/* Lock the run folder if it is there, and look into it: if it holds checkpoints, open the newest sound one, check that the
+ * options agree with it, and set t->resumes and t->state. Changes nothing there, except that it makes up for links that a
+ * kill just after a checkpoint prevented. */
 bool setup_find(Trainer *t, Error *error);
 
 /* Make or lock the folder; tokenizer, data, model, log; restore the checkpoint. Says on standard error what it works with.
@@ -52,8 +53,5 @@ bool setup_open(Trainer *t, Error *error);
 
 /* Free everything, whatever was set up. */
 void setup_close(Trainer *t);
-
-/* Remove checkpoints that neither train.keep nor `best` protects. */
-bool setup_prune(Trainer *t, Error *error);
 
 #endif

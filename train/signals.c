@@ -14,6 +14,7 @@ static void on_signal(int number)
 
 void signals_catch(void)
 {
+    signal(SIGPIPE, SIG_IGN);
     static const int numbers[] = {SIGINT, SIGTERM};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;

@@ -3,7 +3,8 @@
 #ifndef FERRY_TRAIN_SIGNALS_H
 #define FERRY_TRAIN_SIGNALS_H
 
-/* From now on, catch the two (not one that the parent had set to be ignored, as nohup and & do). */
+/* From now on, catch the two (not one that the parent had set to be ignored, as nohup and & do), and ignore SIGPIPE: in
+ * `ferry train ... 2>&1 | tee log`, Ctrl-C ends tee, too, and our next message must not cost the last checkpoint. */
 void signals_catch(void);
 
 /* The signal that asked for a stop, or 0. */

@@ -3,6 +3,7 @@
  * uninterrupted one would have done. */
 #include "train/trainer.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -70,11 +71,12 @@ static bool train_step(Trainer *t, Error *error)
         return error_set(
             error,
             "step %" PRId64
-            ": the loss is %g and the gradient of %s is not finite. The checkpoints in %s are untouched; train again "
-            "with a lower train.learning_rate, a longer train.warmup or a smaller train.clip_norm",
+            ": the loss is %g and the gradient of %s is not finite. Train into another folder (--run) with a lower "
+            "train.learning_rate, a longer train.warmup or a smaller train.clip_norm; what is in %s is untouched",
             t->state.step + 1, loss / (double)n_tokens, not_finite(params), t->folder);
     adam_update(&t->adam, params, schedule_rate(t->options, t->state.step + 1),
                 limit > 0 && norm > limit ? limit / norm : 1);
+    t->saved = false;
     t->state.step++;
     t->state.epoch = t->batches.epoch;
     t->state.position = t->batches.position;
@@ -96,12 +98,15 @@ static double epochs_done(const Trainer *t)
     return (double)t->state.epoch + (double)t->state.position / (double)t->bitext.source.n;
 }
 
-static bool validation_due(const Trainer *t)
+static bool validation_due(const Options *o, const TrainState *s)
 {
-    const Options *o = t->options;
-    if (!t->has_validation || t->state.validated_step == t->state.step) return false;
-    return o->train_validate_every ? every(t->state.step, o->train_validate_every)
-                                   : t->state.step > 0 && t->state.position == 0;
+    if (!*o->data_valid_source || s->validated_step == s->step) return false;
+    return o->train_validate_every ? every(s->step, o->train_validate_every) : s->step > 0 && s->position == 0;
+}
+
+static bool time_is_up(const Options *o, double seconds)
+{
+    return o->train_minutes > 0 && seconds >= 60 * o->train_minutes;
 }
 
 /* Why training is over, or NULL. */
@@ -109,7 +114,7 @@ static const char *finished(const Options *o, const TrainState *s, double second
 {
     if (o->train_max_steps && s->step >= o->train_max_steps) return "train.max_steps";
     if (o->train_max_epochs && s->epoch >= o->train_max_epochs) return "train.max_epochs";
-    if (o->train_minutes > 0 && seconds >= 60 * o->train_minutes) return "train.minutes";
+    if (time_is_up(o, seconds)) return "train.minutes";
     if (o->train_patience && s->best_step && s->n_worse >= o->train_patience) return "train.patience";
     return NULL;
 }
@@ -149,11 +154,12 @@ static bool validate(Trainer *t, LogRow *row)
     model_thaw(t->model);
     if (!whole) return false;
     TrainState *s = &t->state;
-    const double score = t->options->train_best == BEST_LOSS ? -loss : scores.bleu;
-    const bool best = !s->best_step || score > s->best_score;
+    const double score = t->options->train_best == BEST_LOSS ? -fmin(loss, DBL_MAX) : scores.bleu; /* finite, even of NaN */
+    const bool better = !s->best_step || score > s->best_score, best = better || score == s->best_score;
+    t->saved = false;
     s->validated_step = s->step;
-    s->n_worse = best ? 0 : s->n_worse + 1;
-    if (best) {
+    s->n_worse = better ? 0 : s->n_worse + 1;
+    if (best) { /* of equals the one that was trained longer: at first, BLEU is 0 again and again */
         s->best_step = s->step;
         s->best_score = score;
     }
@@ -173,11 +179,12 @@ static bool write_row(Trainer *t, LogRow *row, double train_seconds, Error *erro
     TrainState *s = &t->state;
     row->step = s->step;
     row->epoch = epochs_done(t);
-    row->loss = s->window_loss / (double)s->window_tokens;
+    row->loss = s->window_tokens ? s->window_loss / (double)s->window_tokens : NAN;
     row->learning_rate = schedule_rate(t->options, s->step);
     row->gradient_norm = s->gradient_norm;
     row->tokens_per_s = (double)t->window_tokens / (train_seconds > 0 ? train_seconds : 1e-9);
     row->seconds = seconds_so_far(t);
+    t->saved = false;
     s->logged_step = s->step;
     s->window_loss = 0;
     s->window_tokens = 0;
@@ -187,39 +194,31 @@ static bool write_row(Trainer *t, LogRow *row, double train_seconds, Error *erro
 /* Write the checkpoint, point the links to it, and remove those that are no longer kept. */
 static bool save(Trainer *t, Error *error)
 {
-    char *name = run_checkpoint_name(t->state.step), *path = path_join(t->folder, name),
-         *last = path_join(t->folder, RUN_LAST);
-    bool good = checkpoint_save(path, &t->model->params, &t->adam, &t->state, &t->origin, error) &&
-                symlink_replace(last, name, error);
-    if (good && t->state.best_step == t->state.step) {
-        char *best = path_join(t->folder, RUN_BEST);
-        good = symlink_replace(best, name, error);
-        mem_free(best);
-    }
+    const TrainState *s = &t->state;
+    char *name = run_checkpoint_name(s->step), *path = path_join(t->folder, name);
+    t->saved = checkpoint_save(path, &t->model->params, &t->adam, s, &t->origin, error);
     mem_free(name);
     mem_free(path);
-    mem_free(last);
-    t->saved_step = t->state.step;
-    return good && setup_prune(t, error);
+    return t->saved && run_link(t->folder, s->step, s->best_step, error) &&
+           run_prune(t->folder, s->step, s->best_step, t->options->train_keep, error);
 }
 
-/* All that is due now. *stop: a signal came during validation, which will be made up for after resuming. */
-static bool after_step(Trainer *t, Error *error)
+/* All that is due now. If a signal cuts validation short, nothing else is done: resuming makes up for it. */
+static bool after_step(Trainer *t, bool is_last, Error *error)
 {
     const double train_seconds = progress_clock() - t->window_started;
     LogRow row = {0};
-    const bool validates = validation_due(t);
+    const bool validates = validation_due(t->options, &t->state);
     if (validates && !validate(t, &row)) return true;
-    const bool logs =
-        validates || (every(t->state.step, t->options->train_report_every) && t->state.logged_step != t->state.step);
+    const bool logs = validates || (t->state.logged_step != t->state.step &&
+                                    (is_last || every(t->state.step, t->options->train_report_every)));
     if (logs) {
         if (!write_row(t, &row, train_seconds, error)) return false;
         t->window_tokens = 0;
         t->window_started = progress_clock();
     }
     const bool new_best = validates && t->state.best_step == t->state.step;
-    if ((new_best || every(t->state.step, t->options->train_checkpoint_every)) && t->saved_step != t->state.step)
-        return save(t, error);
+    if ((new_best || every(t->state.step, t->options->train_checkpoint_every)) && !t->saved) return save(t, error);
     return true;
 }
 
@@ -258,15 +257,17 @@ static bool loop(Trainer *t, Error *error)
     t->started = t->window_started = progress_clock();
     t->share_before = share_done(t);
     for (;;) {
-        if (!signals_stop_requested() && !after_step(t, error)) return false;
-        if (signals_stop_requested() || finished(t->options, &t->state, seconds_so_far(t))) break;
+        /* The clock is read once: the run whose time is up must say so in its log, where the next process looks. */
+        const double seconds = seconds_so_far(t);
+        if (!signals_stop_requested() && !after_step(t, time_is_up(t->options, seconds), error)) return false;
+        if (signals_stop_requested() || finished(t->options, &t->state, seconds)) break;
         const int64_t before = t->state.window_tokens;
         if (!train_step(t, error)) return false;
         t->window_tokens += t->state.window_tokens - before;
         show_progress(t);
     }
     progress_clear(&t->progress);
-    return t->saved_step == t->state.step || t->state.step == 0 || save(t, error);
+    return t->saved || t->state.step == 0 || save(t, error);
 }
 
 static void say_end(Trainer *t)
@@ -275,8 +276,9 @@ static void say_end(Trainer *t)
     const int by_signal = signals_stop_requested();
     const char *why = finished(t->options, &t->state, seconds_so_far(t));
     if (t->state.best_step) snprintf(best, sizeof best, "; best validation at step %" PRId64, t->state.best_step);
-    progress_line(&t->progress, "%s at step %" PRId64 " after %s%s; saved in %s", by_signal ? "stopped by a signal" : "done",
-                  t->state.step, progress_duration(took, seconds_so_far(t)), best, t->folder);
+    progress_line(&t->progress, "%s at step %" PRId64 " after %s%s; %s %s", by_signal ? "stopped by a signal" : "done",
+                  t->state.step, progress_duration(took, seconds_so_far(t)), best,
+                  t->saved ? "saved in" : "there is nothing to save in", t->folder);
     if (by_signal) progress_line(&t->progress, "the same command goes on from here");
     else if (why) progress_line(&t->progress, "%s is reached; raise it to go on", why);
 }
@@ -287,7 +289,7 @@ static bool already_done(const Options *options, const char *folder, const Train
     char *path = path_join(folder, RUN_LOG);
     const char *why = finished(options, state, log_seconds(path));
     mem_free(path);
-    if (!why) return false;
+    if (!why || validation_due(options, state)) return false;
     fprintf(stderr,
             "%s is finished: step %" PRId64
             " reached %s. Raise it (--set %s=...) to go on, or choose another folder (--run).\n",
@@ -305,6 +307,7 @@ bool trainer_run(const Options *options, const char *folder, Error *error)
     }
     good = good && setup_open(&t, error);
     if (good) {
+        signals_catch(); /* not before: what is under way until here may just be ended */
         progress_init(&t.progress, stderr);
         good = loop(&t, error);
         progress_clear(&t.progress);
