@@ -12,7 +12,7 @@ CPPFLAGS = -I. -D_GNU_SOURCE -DFERRY_VERSION='"$(VERSION)"' -MMD -MP
 LDLIBS  = -lcjson -lutf8proc -lz -ldl -lm
 
 # The kernels are compiled once for each instruction set; core/kernels.c picks at run time.
-ifeq ($(shell $(CC) -dumpmachine | cut -d- -f1),x86_64)
+ifeq ($(shell $(CC) -dumpmachine 2>/dev/null | cut -d- -f1),x86_64)
 ISAS    = base avx2 avx512
 endif
 ISAS   ?= base
@@ -74,7 +74,7 @@ $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
 .PHONY: always packages test-packages toy test bench bench-peer sanitize install clean
-JOBS = $(if $(findstring j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
 test-packages: ## install those that the tests need
@@ -106,7 +106,8 @@ $(BUILD)/tests/bench/bench: $(BUILD)/tests/bench/bench.o $(call objects,$(BUILD)
 # No finding is tolerated: the first one ends the process.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 sanitize: test-packages ## run them with AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(MAKE) --no-print-directory $(JOBS) BUILD='$(BUILD)/sanitize' EXTRA='$(EXTRA) $(SANITIZE)' $(TESTED:$(BUILD)/%=$(BUILD)/sanitize/%)
+	@$(MAKE) --no-print-directory $(JOBS) BUILD='$(BUILD)/sanitize' EXTRA='$(EXTRA) $(SANITIZE)' \
+	    $(TESTED:$(BUILD)/%=$(BUILD)/sanitize/%)
 	@BUILD='$(BUILD)/sanitize' tests/run.sh
 
 install: all ## install below PREFIX (/usr/local), under DESTDIR

@@ -7,6 +7,15 @@ set -u
 CC=${CC:-gcc}
 PATH=$PATH:/usr/sbin:/sbin # ldconfig
 
+# Debian names a compiler's package after its command. GCC brings OpenMP with it; clang-14's is in libomp-14-dev.
+compiler=${CC%% *}
+compiler_package=$compiler
+openmp_package=
+case $compiler in
+cc) compiler_package=gcc ;;
+clang*) openmp_package=libomp${compiler#clang}-dev ;;
+esac
+
 case ${1:-} in
 build) wanted="tools headers openblas" ;;
 test) wanted="tools headers openblas check dictionary" ;;
@@ -28,8 +37,9 @@ lack() {
 has_command() { command -v "$1" >/dev/null 2>&1; }
 
 # has_headers NAME...: the compiler finds them all
+# shellcheck disable=SC2086 # CC may hold arguments
 has_headers() {
-    for header in "$@"; do echo "#include <$header>"; done | "$CC" -E -x c - >/dev/null 2>&1
+    for header in "$@"; do echo "#include <$header>"; done | $CC -E -x c - >/dev/null 2>&1
 }
 
 # The library is loaded when the program starts, so it must be where the loader looks.
@@ -49,12 +59,13 @@ has_dictionary() {
 }
 
 look_for_tools() {
-    has_command "$CC" || lack gcc "a C compiler ($CC)"
+    has_command "$compiler" || lack "$compiler_package" "a C compiler ($compiler)"
     has_command make || lack make "GNU make"
 }
 look_for_headers() {
-    has_headers stdio.h zlib.h cjson/cJSON.h utf8proc.h && return
+    has_headers stdio.h omp.h zlib.h cjson/cJSON.h utf8proc.h && return
     has_headers stdio.h || lack libc6-dev "the C library's headers"
+    [ -z "$openmp_package" ] || has_headers omp.h || lack "$openmp_package" "OpenMP for $compiler (omp.h)"
     has_headers stddef.h zlib.h || lack zlib1g-dev "zlib with its header (zlib.h)"
     has_headers cjson/cJSON.h || lack libcjson-dev "cJSON with its header (cjson/cJSON.h)"
     has_headers utf8proc.h || lack libutf8proc-dev "utf8proc with its header (utf8proc.h)"
@@ -90,7 +101,10 @@ if can_install; then
     echo "Installing Debian packages:$missing_packages" >&2
     # shellcheck disable=SC2086 # the packages are words
     install() { apt --no-install-recommends --no-remove install $missing_packages; }
-    install || { apt update && install; }
+    # shellcheck disable=SC2086
+    known() { apt-get -s install $missing_packages >/dev/null 2>&1; }
+    # Where the lists of packages are missing or old, fetch them; one that can't be fetched need not be one we need.
+    { known && install; } || { apt update; install; }
     look && exit
 fi
 cat >&2 <<END
