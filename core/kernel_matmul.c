@@ -102,16 +102,18 @@ void KERNEL_NAME(matmul_pack)(int k, int n, int width, const real *b, size_t b_s
         }
         return;
     }
-    /* Tiles of 16 x 16: each cache line is read whole and written whole while it is near. */
-    enum { TILE = 16 };
-    for (int l0 = 0; l0 < k; l0 += TILE)
-        for (int j0 = 0; j0 < width; j0 += TILE) {
-            int l1 = l0 + TILE < k ? l0 + TILE : k, j1 = j0 + TILE < n ? j0 + TILE : n,
-                j2 = j0 + TILE < width ? j0 + TILE : width;
-            for (int l = l0; l < l1; l++) {
-                real *row = packed + (size_t)l * width;
-                for (int j = j0; j < j1; j++) row[j] = b[(size_t)j * b_stride + l];
-                for (int j = j1 > j0 ? j1 : j0; j < j2; j++) row[j] = 0;
-            }
+    for (int j0 = 0; j0 < width; j0 += LANES) {
+        const int columns = n - j0 < 0 ? 0 : n - j0 < LANES ? n - j0 : LANES;
+        int l = 0;
+        for (; columns == LANES && l + LANES <= k; l += LANES) {
+            Vec tile[LANES];
+            for (int j = 0; j < LANES; j++) tile[j] = vec_load(b + (size_t)(j0 + j) * b_stride + l);
+            vec_transpose(tile);
+            for (int i = 0; i < LANES; i++) vec_store(packed + (size_t)(l + i) * (size_t)width + j0, tile[i]);
         }
+        for (; l < k; l++) {
+            real *row = packed + (size_t)l * (size_t)width + j0;
+            for (int j = 0; j < LANES && j0 + j < width; j++) row[j] = j < columns ? b[(size_t)(j0 + j) * b_stride + l] : 0;
+        }
+    }
 }

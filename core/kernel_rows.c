@@ -7,18 +7,21 @@
 
 /* ---- random masks ---- */
 
-/* 16 Philox 4x32-10 blocks side by side, so that the compiler can vectorize the rounds. */
-static void philox16(const RandomStream *stream, uint64_t counter, uint32_t out[4][16])
+/* SIDE Philox 4x32-10 blocks side by side: the compiler vectorizes the rounds, and two vectors of each word hide the latency of
+ * the multiplications. */
+enum { SIDE = 32 };
+
+static void philox(const RandomStream *stream, uint64_t counter, uint32_t out[4][SIDE])
 {
-    uint32_t c0[16], c1[16], c2[16], c3[16], k0 = stream->key[0], k1 = stream->key[1];
-    for (int i = 0; i < 16; i++) {
+    uint32_t c0[SIDE], c1[SIDE], c2[SIDE], c3[SIDE], k0 = stream->key[0], k1 = stream->key[1];
+    for (int i = 0; i < SIDE; i++) {
         c0[i] = (uint32_t)(counter + (uint64_t)i);
         c1[i] = (uint32_t)((counter + (uint64_t)i) >> 32);
         c2[i] = stream->place[0];
         c3[i] = stream->place[1];
     }
     for (int round = 0; round < 10; round++) {
-        for (int i = 0; i < 16; i++) {
+        for (int i = 0; i < SIDE; i++) {
             uint64_t p0 = (uint64_t)0xD2511F53u * c0[i], p1 = (uint64_t)0xCD9E8D57u * c2[i];
             uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1[i] ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c3[i] ^ k1;
             c1[i] = (uint32_t)p1;
@@ -37,26 +40,29 @@ static void philox16(const RandomStream *stream, uint64_t counter, uint32_t out[
 
 void KERNEL_NAME(random_group)(const RandomStream *stream, uint64_t first_group, int n_groups, uint16_t *out)
 {
+    uint32_t words[4][SIDE];
     for (int g = 0; g < n_groups; g++) {
-        uint32_t words[4][16];
-        philox16(stream, (first_group + (uint64_t)g) * 16, words);
+        const int half = g % (SIDE / 16) * 16;
+        if (!half) philox(stream, (first_group + (uint64_t)g) * 16, words);
         uint16_t *group = out + (size_t)g * RANDOM_GROUP;
         for (int w = 0; w < 4; w++)
             for (int i = 0; i < 16; i++) {
-                group[32 * w + i] = (uint16_t)words[w][i];
-                group[32 * w + 16 + i] = (uint16_t)(words[w][i] >> 16);
+                group[32 * w + i] = (uint16_t)words[w][half + i];
+                group[32 * w + 16 + i] = (uint16_t)(words[w][half + i] >> 16);
             }
     }
 }
 
 void KERNEL_NAME(dropout_mask)(const Dropout *dropout, uint64_t first, int n, real *mask)
 {
+    enum { PIECE = 4 * RANDOM_GROUP };
     const uint32_t threshold = dropout->threshold;
     const real keep = dropout->keep_scale;
-    for (int i = 0; i < n; i += RANDOM_GROUP) {
-        uint16_t bits[RANDOM_GROUP];
-        KERNEL_NAME(random_group)(&dropout->stream, (first + (uint64_t)i) / RANDOM_GROUP, 1, bits);
-        int count = n - i < RANDOM_GROUP ? n - i : RANDOM_GROUP;
+    for (int i = 0; i < n; i += PIECE) {
+        uint16_t bits[PIECE];
+        const int count = n - i < PIECE ? n - i : PIECE;
+        KERNEL_NAME(random_group)(&dropout->stream, (first + (uint64_t)i) / RANDOM_GROUP,
+                                  (count + RANDOM_GROUP - 1) / RANDOM_GROUP, bits);
         for (int j = 0; j < count; j++) mask[i + j] = bits[j] < threshold ? 0 : keep;
     }
 }
@@ -228,35 +234,45 @@ static real row_largest(int n, const real *x)
     return vec_largest(largest);
 }
 
+/* The sum of exp(x - largest) over the row, which becomes the exps if `keep`. */
+VEC_INLINE double exp_sum(int n, real *x, real largest, const bool keep)
+{
+    Vec sum = {0};
+    int i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        Vec e = vec_exp(vec_load(x + i) - largest);
+        sum += e;
+        if (keep) vec_store(x + i, e);
+    }
+    double rest = 0;
+    if (i < n) {
+        Vec e = vec_exp(vec_load_part(x + i, n - i, largest) - largest);
+        for (int lane = 0; lane < n - i; lane++) rest += (double)e[lane];
+        if (keep) vec_store_part(x + i, n - i, e);
+    }
+    return rest + (double)vec_sum(sum);
+}
+
 double KERNEL_NAME(log_sum_exp)(int n, const real *logits)
 {
     const real largest = row_largest(n, logits);
-    Vec sum = {0};
-    int i = 0;
-    for (; i + LANES <= n; i += LANES) sum += vec_exp(vec_load(logits + i) - largest);
-    double total = 0;
-    if (i < n) {
-        Vec rest = vec_exp(vec_load_part(logits + i, n - i, largest) - largest);
-        for (int lane = 0; lane < n - i; lane++) total += (double)rest[lane];
-    }
-    return (double)largest + log(total + (double)vec_sum(sum));
+    return (double)largest + log(exp_sum(n, (real *)logits, largest, false));
 }
 
 double KERNEL_NAME(cross_entropy_row)(int n, real *logits, int label, real smoothing, bool gradient, real scale, double *nll)
 {
-    const double log_sum = KERNEL_NAME(log_sum_exp)(n, logits), sum = (double)row_sum(n, logits);
-    *nll = log_sum - (double)logits[label];
-    /* The mean over classes of -log p is log_sum - mean(logits). */
-    double loss = (1 - (double)smoothing) * *nll + (double)smoothing * (log_sum - sum / n);
+    const real largest = row_largest(n, logits), at_label = logits[label];
+    const double sum = (double)row_sum(n, logits);
+    const double exps = gradient ? exp_sum(n, logits, largest, true) : exp_sum(n, logits, largest, false);
+    const double log_sum = (double)largest + log(exps);
+    *nll = log_sum - (double)at_label;
     if (gradient) {
-        const real shift = (real)log_sum, uniform = smoothing / (real)n;
-        int i = 0;
-        for (; i + LANES <= n; i += LANES) vec_store(logits + i, (vec_exp(vec_load(logits + i) - shift) - uniform) * scale);
-        if (i < n)
-            vec_store_part(logits + i, n - i, (vec_exp(vec_load_part(logits + i, n - i, 0) - shift) - uniform) * scale);
+        const real normal = (real)((double)scale / exps), uniform = smoothing / (real)n * scale;
+        for (int i = 0; i < n; i++) logits[i] = logits[i] * normal - uniform;
         logits[label] -= (1 - smoothing) * scale;
     }
-    return loss;
+    /* The mean over classes of -log p is log_sum - mean(logits). */
+    return (1 - (double)smoothing) * *nll + (double)smoothing * (log_sum - sum / n);
 }
 
 /* ---- Adam ---- */

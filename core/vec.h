@@ -92,6 +92,38 @@ VEC_INLINE real vec_largest(Vec x)
     return largest;
 }
 
+/* Lane by lane in turn from the lower (upper) halves of a and b: a0 b0 a1 b1 .. */
+#if VEC_BYTES / 4 == 16 && !defined FERRY_FP64
+#define VEC_LOW_HALVES 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define VEC_HIGH_HALVES 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif (VEC_BYTES == 32 && !defined FERRY_FP64) || VEC_BYTES == 64
+#define VEC_LOW_HALVES 0, 8, 1, 9, 2, 10, 3, 11
+#define VEC_HIGH_HALVES 4, 12, 5, 13, 6, 14, 7, 15
+#elif (VEC_BYTES == 16 && !defined FERRY_FP64) || VEC_BYTES == 32
+#define VEC_LOW_HALVES 0, 4, 1, 5
+#define VEC_HIGH_HALVES 2, 6, 3, 7
+#else
+#define VEC_LOW_HALVES 0, 2
+#define VEC_HIGH_HALVES 1, 3
+#endif
+
+/* Transpose LANES x LANES elements. Interleaving row i with row i + LANES / 2 moves each element's place, written in bits, one bit
+ * to the left; log2(LANES) times exchange row and column. */
+VEC_INLINE void vec_transpose(Vec row[LANES])
+{
+#pragma GCC unroll 4
+    for (int stage = 1; stage < LANES; stage *= 2) {
+        Vec from[LANES];
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++) from[i] = row[i];
+#pragma GCC unroll 8
+        for (int i = 0; i < LANES / 2; i++) {
+            row[2 * i] = __builtin_shufflevector(from[i], from[i + LANES / 2], VEC_LOW_HALVES);
+            row[2 * i + 1] = __builtin_shufflevector(from[i], from[i + LANES / 2], VEC_HIGH_HALVES);
+        }
+    }
+}
+
 /* exp(x): x = n ln 2 + r with |r| <= ln 2 / 2, exp(r) by its Taylor series to the type's precision, 2^n by the exponent
  * bits. Arguments are clamped to the range in which the result is a normal number; NaN stays NaN. Within 2 units of the last
  * place. */
