@@ -33,12 +33,13 @@ static void scatter_add(const real *dense, int n, int width, real *rows, size_t 
     }
 }
 
-/* For each tile of keys, its transpose [width, TILE], one after another. */
+/* For each tile of keys, its transpose [width, padded(keys)], one after another. */
 static void transpose_tiles(const real *rows, size_t stride, int n, int width, real *tiles)
 {
     for (int j = 0; j < n; j += TILE) {
         int count = n - j < TILE ? n - j : TILE;
-        KERNEL_NAME(matmul_pack)(width, count, TILE, rows + (size_t)j * stride, stride, true, tiles + (size_t)j * width);
+        KERNEL_NAME(matmul_pack)
+        (width, count, padded(count), rows + (size_t)j * stride, stride, true, tiles + (size_t)j * width);
     }
 }
 
@@ -123,7 +124,7 @@ void KERNEL_NAME(attention_forward)(const AttentionHead *head)
             int n_k = head->n_k - k0 < TILE ? head->n_k - k0 : TILE;
             if (!n_visible(head, q0 + n_q - 1, k0, n_k)) break;
             KERNEL_NAME(matmul_block)(n_q, padded(n_k), width, s.q + (size_t)q0 * full, (size_t)full, 1,
-                                      s.k_tiles + (size_t)k0 * width, TILE, s.scores, TILE, NULL, false);
+                                      s.k_tiles + (size_t)k0 * width, (size_t)padded(n_k), s.scores, TILE, NULL, false);
             for (int i = 0; i < n_q; i++) {
                 int n = n_visible(head, q0 + i, k0, n_k);
                 if (n) softmax_update(n, s.scores + i * TILE, s.largest + i, s.sum + i, full, out + (size_t)i * full);
@@ -202,10 +203,12 @@ void KERNEL_NAME(attention_backward)(const AttentionHead *head)
         for (int k0 = 0; k0 < nk_all; k0 += TILE) {
             int n_k = nk_all - k0 < TILE ? nk_all - k0 : TILE;
             if (!n_visible(head, q0 + n_q - 1, k0, n_k)) break;
-            KERNEL_NAME(matmul_block)(n_q, padded(n_k), width, q, (size_t)full, 1, s.k_tiles + (size_t)k0 * width, TILE,
-                                      s.scores, TILE, NULL, false);
-            KERNEL_NAME(matmul_block)(n_q, padded(n_k), width, gout, (size_t)full, 1, s.v_tiles + (size_t)k0 * width, TILE,
-                                      s.gscores, TILE, NULL, false);
+            KERNEL_NAME(matmul_block)
+            (n_q, padded(n_k), width, q, (size_t)full, 1, s.k_tiles + (size_t)k0 * width, (size_t)padded(n_k), s.scores,
+             TILE, NULL, false);
+            KERNEL_NAME(matmul_block)
+            (n_q, padded(n_k), width, gout, (size_t)full, 1, s.v_tiles + (size_t)k0 * width, (size_t)padded(n_k), s.gscores,
+             TILE, NULL, false);
             tile_gradients(head, &s, q0, k0, n_q, n_k);
             KERNEL_NAME(matmul_block)(n_k, full, n_q, s.scores, 1, TILE, gout, (size_t)full, s.gv + (size_t)k0 * full,
                                       (size_t)full, NULL, true);

@@ -105,9 +105,9 @@ void KERNEL_NAME(matmul_pack)(int k, int n, int width, const real *b, size_t b_s
     for (int j0 = 0; j0 < width; j0 += LANES) {
         const int columns = n - j0 < 0 ? 0 : n - j0 < LANES ? n - j0 : LANES;
         int l = 0;
-        for (; columns == LANES && l + LANES <= k; l += LANES) {
+        for (; j0 + LANES <= width && l + LANES <= k; l += LANES) {
             Vec tile[LANES];
-            for (int j = 0; j < LANES; j++) tile[j] = vec_load(b + (size_t)(j0 + j) * b_stride + l);
+            for (int j = 0; j < LANES; j++) tile[j] = j < columns ? vec_load(b + (size_t)(j0 + j) * b_stride + l) : (Vec){0};
             vec_transpose(tile);
             for (int i = 0; i < LANES; i++) vec_store(packed + (size_t)(l + i) * (size_t)width + j0, tile[i]);
         }
