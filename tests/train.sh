@@ -102,6 +102,8 @@ check "has its own vocabulary the next time" train 0 fresh --vocab-size 280 --ma
 check "which is the one asked for" says '280 tokens in the vocabulary'
 cp -R "$work/run" "$work/moved run"
 check "a run that was moved goes on" train 0 'moved run' --max-steps 6
+"$FERRY" evaluate -m "$work/run" --valid-source no-such-file 2>"$work/err"
+check "evaluation of a validation set that isn't there" says 'the validation set of this run .*no-such-file'
 
 # ---- limits ----
 
