@@ -8,7 +8,9 @@ BUILD=${BUILD:-build}
 FERRY=$PWD/$BUILD/ferry
 case $BUILD in /*) FERRY=$BUILD/ferry ;; esac
 CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-120} # seconds a test; a busy machine is no failure
-export BUILD FERRY CK_DEFAULT_TIMEOUT
+# GNU OpenMP's threads wait by spinning, which on a busy machine makes small parallel regions a thousand times slower.
+OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
+export BUILD FERRY CK_DEFAULT_TIMEOUT OMP_WAIT_POLICY
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

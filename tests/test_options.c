@@ -198,6 +198,9 @@ START_TEST(numbers)
     ck_assert_str_eq(number_write_real(text, 0.1), "0.1");
     ck_assert_str_eq(number_write_real(text, 1e-9), "1e-9");
     ck_assert_str_eq(number_write_real(text, 1e22), "1e+22");
+    ck_assert_str_eq(number_write_real(text, 100), "100");
+    ck_assert_str_eq(number_write_real(text, -250000), "-250000");
+    ck_assert_str_eq(number_write_real(text, 1e6), "1e+6");
     ck_assert_str_eq(number_write_real(text, 7e-4), "0.0007");
     ck_assert_str_eq(number_write_real(text, -0.0), "-0");
     RandomStream stream = random_stream(1, RANDOM_TEST, 0, 0);

@@ -8,6 +8,7 @@ FERRY=${FERRY:-build/ferry}
 toy=$(dirname "$0")/../data/toy
 configs=$(dirname "$0")/../configs
 
+limit=
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for side in en fr; do
@@ -19,7 +20,8 @@ done
 begin() {
     folder=$work/$1
     shift
-    exec "$FERRY" train "$configs/toy.ini" --run "$folder" \
+    # shellcheck disable=SC2086 # a command and its argument, or nothing
+    exec $limit "$FERRY" train "$configs/toy.ini" --run "$folder" \
         --train-source "$work/train.en" --train-target "$work/train.fr" \
         --valid-source "$work/valid.en" --valid-target "$work/valid.fr" --vocab-size 300 --d-model 8 --d-ff 8 --heads 1 \
         --encoder-layers 1 --decoder-layers 1 --batch-tokens 300 --warmup 4 --validate-every 100 --checkpoint-every 2 \
@@ -29,7 +31,7 @@ begin() {
 train() {
     code=$1
     shift
-    (begin "$@") 2>"$work/err"
+    (limit="timeout -s KILL 300" && begin "$@") 2>"$work/err" # one that hangs has failed
     got=$?
     [ "$got" = "$code" ] && return
     echo "exit code $got, not $code"
@@ -100,6 +102,8 @@ check "has its own vocabulary the next time" train 0 fresh --vocab-size 280 --ma
 check "which is the one asked for" says '280 tokens in the vocabulary'
 cp -R "$work/run" "$work/moved run"
 check "a run that was moved goes on" train 0 'moved run' --max-steps 6
+"$FERRY" evaluate -m "$work/run" --valid-source no-such-file 2>"$work/err"
+check "evaluation of a validation set that isn't there" says 'the validation set of this run .*no-such-file'
 
 # ---- limits ----
 

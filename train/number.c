@@ -64,7 +64,8 @@ char *number_write_real(char out[NUMBER_SIZE], double value)
 {
     char text[NUMBER_SIZE];
     locale_t locale = c_locale(), before = uselocale(locale);
-    for (int precision = 1; precision <= 17; precision++) {
+    /* Whole numbers that are still easy to read have no exponent: 1000, not 1e+3. */
+    for (int precision = value == trunc(value) && fabs(value) < 1e6 ? 6 : 1; precision <= 17; precision++) {
         snprintf(text, sizeof text, "%.*g", precision, value);
         if (strtod(text, NULL) == value) break;
     }

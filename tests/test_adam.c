@@ -1,0 +1,120 @@
+/* train/adam: against Kingma and Ba's algorithm 1 written out in double precision. */
+#include <math.h>
+#include <string.h>
+
+#include "core/kernels.h"
+#include "core/memory.h"
+#include "core/threads.h"
+#include "tests/sample.h"
+#include "tests/suites.h"
+#include "train/adam.h"
+
+enum { SIZE = 3 * (1 << 14) + 37 }; /* some tiles, and a rest that fills no vector */
+
+/* One nameless parameter of SIZE elements. */
+static Params new_params(void)
+{
+    Params params = {0};
+    params_declare(&params, 1, 1, SIZE, INIT_ZEROS, 0, "x");
+    params_allocate(&params, true);
+    sample_normal(1, 1, SIZE, params.value);
+    return params;
+}
+
+static void set_gradient(Params *params, int step)
+{
+    sample_normal(100 + (uint64_t)step, pow(10, step % 3 - 1), SIZE, params->grad);
+    params->grad[5] = 0; /* never moves */
+}
+
+START_TEST(follows_the_algorithm)
+{
+    kernels_init();
+    const double beta1 = 0.9, beta2 = 0.98, epsilon = 1e-9, scale = 0.25, rate = 0.01;
+    Params params = new_params();
+    const double start5 = params.value[5];
+    double *x = mem_alloc(SIZE * sizeof *x), *m = mem_zalloc(SIZE * sizeof *m), *v = mem_zalloc(SIZE * sizeof *v);
+    for (int i = 0; i < SIZE; i++) x[i] = params.value[i];
+    Adam adam;
+    adam_init(&adam, SIZE, beta1, beta2, epsilon);
+    for (int t = 1; t <= 7; t++) {
+        set_gradient(&params, t);
+        for (int i = 0; i < SIZE; i++) {
+            const double g = scale * params.grad[i];
+            m[i] = beta1 * m[i] + (1 - beta1) * g;
+            v[i] = beta2 * v[i] + (1 - beta2) * g * g;
+            x[i] -= rate / t * (m[i] / (1 - pow(beta1, t))) / (sqrt(v[i] / (1 - pow(beta2, t))) + epsilon);
+        }
+        adam_update(&adam, &params, rate / t, scale);
+    }
+    const double tolerance = sizeof(real) == 4 ? 2e-6 : 1e-13;
+    for (int i = 0; i < SIZE; i++) {
+        ck_assert_double_eq_tol(params.value[i], x[i], tolerance * fmax(1, fabs(x[i])));
+        ck_assert_double_eq_tol(adam.m[i], m[i], tolerance);
+        ck_assert_double_eq_tol(adam.v[i], v[i], tolerance * fmax(1, v[i]));
+    }
+    ck_assert_double_eq(params.value[5], start5);
+    ck_assert_int_eq(adam.step, 7);
+    mem_free(x);
+    mem_free(m);
+    mem_free(v);
+    adam_free(&adam);
+    params_free(&params);
+}
+END_TEST
+
+START_TEST(norm)
+{
+    kernels_init();
+    Params params = new_params();
+    ck_assert_double_eq(adam_gradient_norm(&params), 0);
+    params.grad[0] = 3;
+    params.grad[SIZE - 1] = -4;
+    ck_assert_double_eq(adam_gradient_norm(&params), 5);
+    sample_normal(3, 2, SIZE, params.grad);
+    double squares = 0;
+    for (int i = 0; i < SIZE; i++) squares += (double)params.grad[i] * params.grad[i];
+    ck_assert_double_eq_tol(adam_gradient_norm(&params), sqrt(squares), 1e-6 * sqrt(squares));
+    params.grad[SIZE / 2] = (real)NAN;
+    ck_assert(isnan(adam_gradient_norm(&params)));
+    params.grad[SIZE / 2] = (real)-INFINITY;
+    ck_assert(isinf(adam_gradient_norm(&params)));
+    params_free(&params);
+}
+END_TEST
+
+START_TEST(any_number_of_threads)
+{
+    kernels_init();
+    double first_norm = 0;
+    real *first = mem_alloc(SIZE * sizeof *first);
+    for (int threads = 1; threads <= 3; threads++) {
+        threads_set(threads);
+        Params params = new_params();
+        Adam adam;
+        adam_init(&adam, SIZE, 0.9, 0.999, 1e-8);
+        set_gradient(&params, 1);
+        const double gradient_norm = adam_gradient_norm(&params);
+        adam_update(&adam, &params, 0.1, 1);
+        if (threads == 1) {
+            first_norm = gradient_norm;
+            memcpy(first, params.value, SIZE * sizeof *first);
+        }
+        ck_assert(gradient_norm == first_norm && !memcmp(first, params.value, SIZE * sizeof *first));
+        adam_free(&adam);
+        params_free(&params);
+    }
+    mem_free(first);
+}
+END_TEST
+
+Suite *suite_adam(void)
+{
+    Suite *suite = suite_create("adam");
+    TCase *tcase = tcase_create("adam");
+    tcase_add_test(tcase, follows_the_algorithm);
+    tcase_add_test(tcase, norm);
+    tcase_add_test(tcase, any_number_of_threads);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
