@@ -11,39 +11,39 @@ typedef struct ActivationNode {
     Dropout dropout;
 } ActivationNode;
 
-typedef void Forward(int n, const real *x, const real *mask, real *y);
-typedef void Backward(int n, const real *x, const real *mask, const real *gy, real *gx);
-
-static void forward(Tape *tape, Node *node)
+/* One tile: `mask` may be NULL. */
+static void tile_forward(const ActivationNode *n, size_t at, int count, const real *mask)
 {
-    ActivationNode *n = (ActivationNode *)node;
-    Forward *function = n->kind == ACTIVATE_RELU ? kernel.relu : kernel.gelu;
+    (n->kind == ACTIVATE_RELU ? kernel.relu : kernel.gelu)(count, n->x->value + at, mask, n->y->value + at);
+}
+
+static void tile_backward(const ActivationNode *n, size_t at, int count, const real *mask)
+{
+    (n->kind == ACTIVATE_RELU ? kernel.relu_backward : kernel.gelu_backward)(count, n->x->value + at, mask, n->y->grad + at,
+                                                                             n->x->grad + at);
+}
+
+static void run(Tape *tape, const ActivationNode *n,
+                void (*function)(const ActivationNode *n, size_t at, int count, const real *mask))
+{
     const int rows = n->y->rows, cols = n->y->cols, n_tiles = rows_tiles(rows);
     ArenaMark mark = arena_mark(&tape->arena);
     ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
-    for (int tile = 0; tile < n_tiles; tile++) {
-        const real *drop = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
-        size_t at = (size_t)tile * ROW_TILE * (size_t)cols;
-        function((rows_end(tile, rows) - tile * ROW_TILE) * cols, n->x->value + at, drop, n->y->value + at);
-    }
+    for (int tile = 0; tile < n_tiles; tile++)
+        function(n, (size_t)tile * ROW_TILE * (size_t)cols, (rows_end(tile, rows) - tile * ROW_TILE) * cols,
+                 rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch)));
     arena_release(&tape->arena, mark);
+}
+
+static void forward(Tape *tape, Node *node)
+{
+    run(tape, (ActivationNode *)node, tile_forward);
 }
 
 static void backward(Tape *tape, Node *node)
 {
-    ActivationNode *n = (ActivationNode *)node;
-    Backward *function = n->kind == ACTIVATE_RELU ? kernel.relu_backward : kernel.gelu_backward;
-    const int rows = n->y->rows, cols = n->y->cols, n_tiles = rows_tiles(rows);
-    ArenaMark mark = arena_mark(&tape->arena);
-    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
-#pragma omp parallel for schedule(static) if (n_tiles > 1)
-    for (int tile = 0; tile < n_tiles; tile++) {
-        const real *drop = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
-        size_t at = (size_t)tile * ROW_TILE * (size_t)cols;
-        function((rows_end(tile, rows) - tile * ROW_TILE) * cols, n->x->value + at, drop, n->y->grad + at, n->x->grad + at);
-    }
-    arena_release(&tape->arena, mark);
+    run(tape, (ActivationNode *)node, tile_backward);
 }
 
 const OpDef op_activation = {"activation", forward, backward};

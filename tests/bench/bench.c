@@ -85,41 +85,17 @@ typedef struct Shape {
     int batch_tokens, n_steps;
 } Shape;
 
-#define DROPOUT(p) .dropout = (real)(p), .label_smoothing = (real)0.1
+#define SHAPE(title, vocab, width, ff, n_heads, layers, drop, tokens, steps)                                           \
+    {                                                                                                                \
+        .name = title, .batch_tokens = tokens, .n_steps = steps,                                                     \
+        .config = {.vocab_size = vocab, .d_model = width, .d_ff = ff, .heads = n_heads, .encoder_layers = layers,    \
+                   .decoder_layers = layers, .tie = MODEL_TIE_ALL, .dropout = (real)(drop),                          \
+                   .label_smoothing = (real)0.1},                                                                    \
+    }
 static const Shape shapes[] = {
-    {"toy",
-     {.vocab_size = 1500,
-      .d_model = 128,
-      .d_ff = 512,
-      .heads = 4,
-      .encoder_layers = 2,
-      .decoder_layers = 2,
-      .tie = MODEL_TIE_ALL,
-      DROPOUT(0.1)},
-     2048,
-     20},
-    {"multi30k",
-     {.vocab_size = 10000,
-      .d_model = 128,
-      .d_ff = 256,
-      .heads = 4,
-      .encoder_layers = 4,
-      .decoder_layers = 4,
-      .tie = MODEL_TIE_ALL,
-      DROPOUT(0.3)},
-     4096,
-     8},
-    {"base",
-     {.vocab_size = 10000,
-      .d_model = 512,
-      .d_ff = 2048,
-      .heads = 8,
-      .encoder_layers = 6,
-      .decoder_layers = 6,
-      .tie = MODEL_TIE_ALL,
-      DROPOUT(0.1)},
-     4096,
-     1},
+    SHAPE("toy", 1500, 128, 512, 4, 2, 0.1, 2048, 20),
+    SHAPE("multi30k", 10000, 128, 256, 4, 4, 0.3, 4096, 8),
+    SHAPE("base", 10000, 512, 2048, 8, 6, 0.1, 4096, 1),
 };
 
 /* A batch of random sentences: the lengths of both sides are spread as Multi30k's are (13.5 +- 4 tokens with the end token).
