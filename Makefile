@@ -14,11 +14,15 @@ LDLIBS  = -lcjson -lutf8proc -lz -ldl -lm
 # The kernels are compiled once for each instruction set; core/kernels.c picks at run time.
 ifeq ($(shell $(CC) -dumpmachine 2>/dev/null | cut -d- -f1),x86_64)
 ISAS    = base avx2 avx512
+UNIT_avx512 = -march=cooperlake -mprefer-vector-width=512
 endif
 ISAS   ?= base
 ISA_base   =
 ISA_avx2   = -march=haswell
 ISA_avx512 = -march=skylake-avx512 -mprefer-vector-width=512
+
+# One file each for the units that multiply in low precision, with the flags of their instructions.
+$(BUILD)/core/unit_bf16.o $(BUILD)/core/unit_vnni.o: UNIT = $(UNIT_avx512)
 
 KERNEL_SRC = $(wildcard core/kernel_*.c)
 ENGINE_SRC = $(filter-out $(KERNEL_SRC),$(wildcard core/*.c)) $(wildcard autograd/*.c model/*.c data/*.c) \
@@ -43,7 +47,7 @@ $(BUILD)/ferry: $(BUILD)/train/main.o $(call objects,$(BUILD))
 # One rule for the program's objects, one for the fp64 build of the tests.
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(UNIT) -c -o $@ $<
 $(BUILD)/fp64/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -DFERRY_FP64 $(CFLAGS) -c -o $@ $<

@@ -17,7 +17,7 @@ static void forward(Tape *tape, Node *node)
         .a = n->x->value, .a_stride = n->x->stride,
         .b = n->weight->value, .b_stride = n->weight->stride,
         .c = n->y->value, .c_stride = n->y->stride,
-        .bias = n->bias ? n->bias->value : NULL,
+        .bias = n->bias ? n->bias->value : NULL, .precision = tape->precision,
     };
     if (tape->recording) {
         matmul(&product, &tape->arena);
@@ -25,14 +25,13 @@ static void forward(Tape *tape, Node *node)
     }
     /* Inference always takes the packed kernel: its rows don't depend on the batch. */
     ArenaMark mark = arena_mark(&tape->arena);
-    if (!n->weight->packed) {
-        real *packed = arena_alloc(&tape->arena, matmul_packed_size(product.n, product.k) * sizeof(real));
-        matmul_pack_weights(product.n, product.k, product.b, product.b_stride, packed);
-        product.b = packed;
-    } else {
-        product.b = n->weight->packed;
+    const MatmulWeights *packed = n->weight->packed;
+    MatmulWeights here;
+    if (!packed) {
+        here = tape_pack(tape, n->weight);
+        packed = &here;
     }
-    matmul_packed(&product);
+    matmul_packed(&product, packed, &tape->arena);
     arena_release(&tape->arena, mark);
 }
 
@@ -55,11 +54,13 @@ static void backward(Tape *tape, Node *node)
     const Tensor *x = n->x, *w = n->weight, *y = n->y;
     if (x->grad) /* gx += gy W */
         matmul(&(Matmul){.kind = MATMUL_NN, .m = y->rows, .n = w->cols, .k = w->rows, .a = y->grad, .a_stride = y->stride,
-                         .b = w->value, .b_stride = w->stride, .c = x->grad, .c_stride = x->stride, .add = true},
+                         .b = w->value, .b_stride = w->stride, .c = x->grad, .c_stride = x->stride, .add = true,
+                         .precision = tape->precision},
                &tape->arena);
     if (w->grad) /* gW += gy^T x */
         matmul(&(Matmul){.kind = MATMUL_TN, .m = w->rows, .n = w->cols, .k = y->rows, .a = y->grad, .a_stride = y->stride,
-                         .b = x->value, .b_stride = x->stride, .c = w->grad, .c_stride = w->stride, .add = true},
+                         .b = x->value, .b_stride = x->stride, .c = w->grad, .c_stride = w->stride, .add = true,
+                         .precision = tape->precision},
                &tape->arena);
     if (n->bias && n->bias->grad) bias_gradient(tape, y, n->bias);
 }

@@ -21,7 +21,7 @@ typedef struct LossNode {
     real smoothing, scale;
     LossSums sums;
     real *gx, *gweight;  /* for d loss = 1 */
-    const real *packed;  /* the weights, packed once for all chunks; NULL if OpenBLAS multiplies */
+    const MatmulWeights *packed; /* the weights, packed once for all chunks; NULL if OpenBLAS multiplies */
 } LossNode;
 
 static void logits_of(Tape *tape, const LossNode *n, const real *x, int rows, real *logits)
@@ -33,8 +33,7 @@ static void logits_of(Tape *tape, const LossNode *n, const real *x, int rows, re
         matmul(&product, &tape->arena);
         return;
     }
-    product.b = n->packed;
-    matmul_packed(&product);
+    matmul_packed(&product, n->packed, &tape->arena);
 }
 
 static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, double *row_sums)
@@ -61,7 +60,8 @@ static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, do
                      .b = w->value,
                      .b_stride = w->stride,
                      .c = n->gx + (size_t)first * (size_t)width,
-                     .c_stride = (size_t)width},
+                     .c_stride = (size_t)width,
+                     .precision = tape->precision},
            &tape->arena);
     matmul(&(Matmul){.kind = MATMUL_TN,
                      .m = classes,
@@ -73,7 +73,8 @@ static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, do
                      .b_stride = x->stride,
                      .c = n->gweight,
                      .c_stride = (size_t)width,
-                     .add = first > 0},
+                     .add = first > 0,
+                     .precision = tape->precision},
            &tape->arena);
 }
 
@@ -87,10 +88,10 @@ static void forward(Tape *tape, Node *node)
     real *logits = arena_alloc(&tape->arena, (size_t)size * (size_t)classes * sizeof(real));
     double *row_sums = arena_alloc(&tape->arena, 2 * (size_t)size * sizeof(double));
     n->packed = n->weight->packed;
-    if (!n->packed && matmul_backend() == MATMUL_PACKED) {
-        real *packed = arena_alloc(&tape->arena, matmul_packed_size(classes, n->weight->cols) * sizeof(real));
-        matmul_pack_weights(classes, n->weight->cols, n->weight->value, n->weight->stride, packed);
-        n->packed = packed;
+    MatmulWeights here;
+    if (!n->packed && (matmul_backend() == MATMUL_PACKED || tape->precision != PRECISION_FP32)) {
+        here = tape_pack(tape, n->weight);
+        n->packed = &here;
     }
     for (int first = 0; first < rows; first += size)
         chunk(tape, n, first, rows - first < size ? rows - first : size, logits, row_sums);

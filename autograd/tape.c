@@ -57,6 +57,12 @@ void tape_run(Tape *tape, const OpDef *op, Node *node)
     tape->last = node;
 }
 
+MatmulWeights tape_pack(Tape *tape, const Tensor *weight)
+{
+    void *memory = arena_alloc(&tape->arena, matmul_weights_size(tape->precision, weight->rows, weight->cols));
+    return matmul_pack_weights(tape->precision, weight->rows, weight->cols, weight->value, weight->stride, memory);
+}
+
 Dropout tape_dropout(Tape *tape, real probability)
 {
     if (!tape->dropout || probability <= 0) return (Dropout){.keep_scale = 1};

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/kernels.h"
+#include "core/matmul.h"
 #include "core/memory.h"
 #include "core/real.h"
 
@@ -20,7 +21,7 @@ typedef struct Tensor {
     int rows, cols;
     size_t stride;
     real *value, *grad;
-    const real *packed; /* weights of frozen models only: packed for matmul_packed, else NULL */
+    const MatmulWeights *packed; /* weights of frozen models only, else NULL */
 } Tensor;
 
 typedef struct Tape Tape;
@@ -47,6 +48,7 @@ struct Tape {
     Arena arena;    /* all tensors and nodes of the step */
     bool recording; /* build nodes and gradients */
     bool dropout;   /* training: ops drop out */
+    Precision precision; /* of the matrix products, but those of packed weights, which have their own */
     uint64_t seed;  /* with step and pass (which batch of an accumulated step): decides the dropout masks */
     uint32_t step, pass;
     Node *last;
@@ -69,6 +71,9 @@ Tensor *tape_columns(Tape *tape, const Tensor *t, int first, int cols);
 /* For builders: a zeroed node of `bytes` bytes; run its forward and, while recording, put it on the tape. */
 void *tape_node(Tape *tape, size_t bytes);
 void tape_run(Tape *tape, const OpDef *op, Node *node);
+
+/* A weight matrix packed in the arena, in the tape's precision. */
+MatmulWeights tape_pack(Tape *tape, const Tensor *weight);
 
 /* For builders: the dropout of one op with this probability; threshold 0 if there is none. Each call has other bits. */
 Dropout tape_dropout(Tape *tape, real probability);

@@ -47,7 +47,8 @@ typedef struct Model {
     Tensor source_table, target_table, output; /* [V, D]; tied ones share memory */
     Stack encoder, decoder;
     Positions positions;
-    real *packed; /* of a frozen model: all weights, packed */
+    void *packed_memory; /* of a frozen model: all weights, packed, and */
+    MatmulWeights *packed; /* the descriptions of them, in the order of model_freeze */
 } Model;
 
 /* A model with memory for its parameters, and for their gradients if asked for; values uninitialized (model_init, or read
@@ -60,8 +61,9 @@ void model_free(Model *model);
  * standard deviation 1/sqrt(D), so that scaled embeddings and logits of tied projections have unit variance; biases 0. */
 void model_init(Model *model, uint64_t seed);
 
-/* Pack the weights for inference / forget the packed weights (after which values may change again). */
-void model_freeze(Model *model);
+/* Pack the weights for inference in this precision (matmul_can) / forget the packed weights (after which values may change
+ * again). */
+void model_freeze(Model *model, Precision precision);
 void model_thaw(Model *model);
 
 /* The encoder's output, [n_tokens, D]. */

@@ -412,17 +412,17 @@ START_TEST(frozen_weights_give_the_same_bits)
     const Batch batch = sample_batch(&arena, 2, 5, 0, 9, small.vocab_size);
     const size_t bytes = (size_t)batch.target.n_tokens * (size_t)small.vocab_size * sizeof(real);
     const Tensor *before = logits_of(model, &tape, &batch.source, &batch.target);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     ck_assert_mem_eq(logits_of(model, &other, &batch.source, &batch.target)->value, before->value, bytes);
     model_thaw(model);
     ck_assert_mem_eq(logits_of(model, &other, &batch.source, &batch.target)->value, before->value, bytes);
     /* Weights that changed since are what counts, thawed and frozen anew. */
     model_init(model, 7);
     before = logits_of(model, &tape, &batch.source, &batch.target);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     ck_assert_mem_eq(logits_of(model, &other, &batch.source, &batch.target)->value, before->value, bytes);
     model_init(model, 8);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     const Tensor *frozen = logits_of(model, &tape, &batch.source, &batch.target);
     model_thaw(model);
     ck_assert_mem_eq(logits_of(model, &other, &batch.source, &batch.target)->value, frozen->value, bytes);

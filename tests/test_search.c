@@ -113,7 +113,7 @@ START_TEST(equals_decoding_without_a_cache)
         Prefix *prefix[N];
         n_ended += decode_whole_prefixes(model, &source, &arena, prefix);
         n_all += N;
-        model_freeze(model);
+        model_freeze(model, PRECISION_FP32);
         Translation out[N];
         search_greedy(&search, model, &source, &generous, &arena, out);
         for (int s = 0; s < N; s++) assert_translation(&out[s], prefix[s]->n - 1, prefix[s]->token + 1);
@@ -134,7 +134,7 @@ START_TEST(independent_of_the_batch)
     Arena arena = {0};
     Search search = {0};
     Model *model = sample_model(&tiny, 2, false);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     const Ragged source = sample_batch(&arena, 3, N, 0, 20, tiny.vocab_size).source;
     Translation together[N], alone, reversed[N];
     threads_set(2);
@@ -278,7 +278,7 @@ START_TEST(learns_by_heart)
     }
     ck_assert_msg(first > 2.5, "%g a token at first", first);
     ck_assert_msg(sums.nll / n_tokens < 0.02, "%g a token in the end", sums.nll / n_tokens);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     Search search = {0};
     Translation out[N];
     search_greedy(&search, model, &batch.source, &generous, &arena, out);

@@ -36,7 +36,7 @@ static void describe_machine(void)
     printf("cpu\t%s\n", *name ? name : "unknown");
     printf("instruction sets\t");
     for (int i = 0; kernels_name(i); i++) printf("%s%s", i ? " " : "", kernels_name(i));
-    printf("\nkernels\t%s\nproducts\t%s\nthreads\t%d\n", kernel.name, machine_kernel(), threads_count());
+    printf("\nkernels\t%s\nproducts\t%s\nthreads\t%d\n", kernel.name, machine_kernel(PRECISION_FP32), threads_count());
     Error missing = {0};
     if (blas_load(&missing)) printf("openblas\t%s\n", blas_name());
     else printf("openblas\tnot used: %s\n", missing.text);

@@ -9,13 +9,13 @@
 #include <stdio.h>
 
 #include "core/error.h"
+#include "core/precision.h" /* train.precision, decode.precision */
 
 /* The values of the CHOICE options, in the order of their words. */
 enum { NORM_POST, NORM_PRE };
 enum { ACTIVATION_RELU, ACTIVATION_GELU };
 enum { TIE_NONE, TIE_DECODER, TIE_ALL };
 enum { SCHEDULE_INVERSE_SQRT, SCHEDULE_CONSTANT, SCHEDULE_LINEAR };
-enum { PRECISION_FP32 };
 enum { MATMUL_CHOICE_AUTO, MATMUL_CHOICE_PACKED, MATMUL_CHOICE_OPENBLAS };
 enum { BEST_BLEU, BEST_LOSS };
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/matmul.h"
 #include "core/memory.h"
 #include "data/tokenizer_file.h"
 #include "train/files.h"
@@ -202,7 +203,11 @@ static bool load(Run *run, Error *error)
     ModelConfig config = run_model_config(&run->options, tokenizer_size(run->tokenizer));
     run->model = model_new(&config, false);
     if (!checkpoint_read_params(&run->checkpoint, &run->model->params, error)) return false;
-    model_freeze(run->model);
+    const Precision precision = machine_precision((Precision)run->options.decode_precision, "decode.precision");
+    if (precision == PRECISION_INT8 && (config.d_model > MATMUL_INT8_MAX_K || config.d_ff > MATMUL_INT8_MAX_K))
+        return error_set(error, "decode.precision = int8 works up to a width of %d; %s is wider: take fp32 or bf16",
+                         MATMUL_INT8_MAX_K, run->checkpoint.path);
+    model_freeze(run->model, precision);
     return true;
 }
 

@@ -191,7 +191,7 @@ static bool settle_origin(Trainer *t, Error *error)
 {
     t->options_text = options_to_text(t->options);
     t->origin = (CheckpointOrigin){.options = t->options_text, .tokenizer_hash = tokenizer_hash(t->tokenizer),
-                                   .data_hash = bitext_hash(&t->bitext), .kernel = machine_kernel()};
+                                   .data_hash = bitext_hash(&t->bitext), .kernel = machine_kernel(t->tape.precision)};
     if (!t->resumes) return true;
     if (t->origin.data_hash != t->checkpoint.origin.data_hash)
         return error_set(error,
@@ -212,7 +212,7 @@ static void say_model(const Trainer *t)
             "model: %d + %d layers, d_model %d, d_ff %d, %d heads, %s-norm, %d tokens in the vocabulary: %s parameters\n",
             c->encoder_layers, c->decoder_layers, c->d_model, c->d_ff, c->heads, c->norm == MODEL_PRE_NORM ? "pre" : "post",
             c->vocab_size, progress_count(count, (double)t->model->params.size));
-    fprintf(stderr, "products by %s, %d threads; run folder %s\n", machine_kernel(), threads_count(), t->folder);
+    fprintf(stderr, "products by %s, %d threads; run folder %s\n", machine_kernel(t->tape.precision), threads_count(), t->folder);
     if (t->resumes) fprintf(stderr, "going on from step %" PRId64 "\n", t->state.step);
 }
 
@@ -235,7 +235,10 @@ static bool open_log(Trainer *t, Error *error)
 
 bool setup_open(Trainer *t, Error *error)
 {
-    if (!machine_start(t->options, error) || !open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
+    if (!machine_start(t->options, error)) return false;
+    t->tape.precision = machine_precision((Precision)t->options->train_precision, "train.precision");
+    t->decode_precision = machine_precision((Precision)t->options->decode_precision, "decode.precision");
+    if (!open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
         !open_model(t, error) || !open_log(t, error))
         return false;
     say_model(t);

@@ -30,6 +30,7 @@ typedef struct Trainer {
     Model *model;
     Adam adam;
     Tape tape;
+    Precision decode_precision; /* of validations */
     Translator translator;
     TrainState state;
     bool saved; /* the newest checkpoint on disk holds this very state */

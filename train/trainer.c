@@ -147,7 +147,7 @@ static double validation_loss(Trainer *t)
 static bool validate(Trainer *t, LogRow *row)
 {
     Scores scores;
-    model_freeze(t->model);
+    model_freeze(t->model, t->decode_precision);
     const double loss = validation_loss(t);
     const bool whole =
         scores_of(&t->translator, &t->valid_set, t->options->data_valid_source, &scores, NULL) && !signals_stop_requested();
