@@ -35,7 +35,7 @@ static void forward(Tape *tape, Node *node)
     arena_release(&tape->arena, mark);
 }
 
-static void bias_gradient(Tape *tape, const Tensor *y, Tensor *bias)
+static void bias_gradient(Tape *tape, const Tensor *y, real *gbias)
 {
     const int n_tiles = rows_tiles(y->rows);
     ArenaMark mark = arena_mark(&tape->arena);
@@ -44,7 +44,7 @@ static void bias_gradient(Tape *tape, const Tensor *y, Tensor *bias)
     for (int tile = 0; tile < n_tiles; tile++)
         for (int i = tile * ROW_TILE; i < rows_end(tile, y->rows); i++)
             kernel.add_masked(y->cols, y->grad + (size_t)i * y->stride, NULL, partial + (size_t)tile * (size_t)y->cols);
-    rows_add_partials(partial, (size_t)y->cols, n_tiles, y->cols, bias->grad);
+    rows_add_partials(partial, (size_t)y->cols, n_tiles, y->cols, gbias);
     arena_release(&tape->arena, mark);
 }
 
@@ -52,17 +52,20 @@ static void backward(Tape *tape, Node *node)
 {
     LinearNode *n = (LinearNode *)node;
     const Tensor *x = n->x, *w = n->weight, *y = n->y;
-    if (x->grad) /* gx += gy W */
+    bool add;
+    real *gx = tape_grad_first(tape, n->x, &add), *gw = tape_grad(tape, n->weight);
+    real *gbias = n->bias ? tape_grad(tape, n->bias) : NULL;
+    if (gx) /* gx += gy W */
         matmul(&(Matmul){.kind = MATMUL_NN, .m = y->rows, .n = w->cols, .k = w->rows, .a = y->grad, .a_stride = y->stride,
-                         .b = w->value, .b_stride = w->stride, .c = x->grad, .c_stride = x->stride, .add = true,
+                         .b = w->value, .b_stride = w->stride, .c = gx, .c_stride = x->stride, .add = add,
                          .precision = tape->precision},
                &tape->arena);
-    if (w->grad) /* gW += gy^T x */
+    if (gw) /* gW += gy^T x */
         matmul(&(Matmul){.kind = MATMUL_TN, .m = w->rows, .n = w->cols, .k = y->rows, .a = y->grad, .a_stride = y->stride,
-                         .b = x->value, .b_stride = x->stride, .c = w->grad, .c_stride = w->stride, .add = true,
+                         .b = x->value, .b_stride = x->stride, .c = gw, .c_stride = w->stride, .add = true,
                          .precision = tape->precision},
                &tape->arena);
-    if (n->bias && n->bias->grad) bias_gradient(tape, y, n->bias);
+    if (gbias) bias_gradient(tape, y, gbias);
 }
 
 const OpDef op_linear = {"linear", forward, backward};

@@ -110,11 +110,10 @@ static void add_scaled(real scale, const real *from, int rows, int cols, real *t
 
 static void backward(Tape *tape, Node *node)
 {
-    (void)tape;
     LossNode *n = (LossNode *)node;
     const real g = n->y->grad[0];
-    add_scaled(g, n->gx, n->x->rows, n->x->cols, n->x->grad, n->x->stride);
-    add_scaled(g, n->gweight, n->weight->rows, n->weight->cols, n->weight->grad, n->weight->stride);
+    add_scaled(g, n->gx, n->x->rows, n->x->cols, tape_grad(tape, n->x), n->x->stride);
+    add_scaled(g, n->gweight, n->weight->rows, n->weight->cols, tape_grad(tape, n->weight), n->weight->stride);
 }
 
 const OpDef op_projection_loss = {"projection_loss", forward, backward};

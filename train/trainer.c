@@ -62,7 +62,7 @@ static bool train_step(Trainer *t, Error *error)
         tape_begin(&t->tape, true);
         LossSums sums;
         Tensor *y = model_loss(t->model, &t->tape, &t->batch[i].batch, (real)(1 / (double)n_tokens), &sums);
-        y->grad[0] = 1;
+        *tape_grad(&t->tape, y) = 1;
         tape_backward(&t->tape);
         loss += sums.loss;
     }
