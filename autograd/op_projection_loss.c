@@ -40,12 +40,16 @@ static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, do
 {
     const Tensor *x = n->x, *w = n->weight;
     const int classes = w->rows, width = w->cols;
+    const bool rounds = tape->recording && tape->precision == PRECISION_BF16;
     real *x_rows = x->value + (size_t)first * x->stride;
     logits_of(tape, n, x_rows, rows, logits);
 #pragma omp parallel for schedule(dynamic, 8)
-    for (int i = 0; i < rows; i++)
-        row_sums[2 * i] = kernel.cross_entropy_row(classes, logits + (size_t)i * (size_t)classes, n->label[first + i],
-                                                   n->smoothing, tape->recording, n->scale, &row_sums[2 * i + 1]);
+    for (int i = 0; i < rows; i++) {
+        real *row = logits + (size_t)i * (size_t)classes;
+        row_sums[2 * i] = kernel.cross_entropy_row(classes, row, n->label[first + i], n->smoothing, tape->recording, n->scale,
+                                                   &row_sums[2 * i + 1]);
+        if (rounds) matmul_round_rows(1, classes, row, (size_t)classes); /* while it is in the cache */
+    }
     for (int i = 0; i < rows; i++) {
         n->sums.loss += row_sums[2 * i];
         n->sums.nll += row_sums[2 * i + 1];
@@ -61,7 +65,8 @@ static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, do
                      .b_stride = w->stride,
                      .c = n->gx + (size_t)first * (size_t)width,
                      .c_stride = (size_t)width,
-                     .precision = tape->precision},
+                     .precision = tape->precision,
+                     .a_rounded = rounds},
            &tape->arena);
     matmul(&(Matmul){.kind = MATMUL_TN,
                      .m = classes,
@@ -74,7 +79,8 @@ static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, do
                      .c = n->gweight,
                      .c_stride = (size_t)width,
                      .add = first > 0,
-                     .precision = tape->precision},
+                     .precision = tape->precision,
+                     .a_rounded = rounds},
            &tape->arena);
 }
 

@@ -12,9 +12,9 @@
 
 enum {
     K_CHUNK = 256,      /* a panel of B of 32 KB, which stays in the first level of cache, and TILE_ROWS of A of 96 KB, in the second */
-    WIDE_PANELS = 16,   /* columns of a tile, in panels, where that still leaves ENOUGH_TILES tiles */
+    WIDE_PANELS = 16,   /* columns of a tile, in panels, where that still leaves TILES_A_THREAD for each thread */
     NARROW_PANELS = 2,  /* and at the least */
-    ENOUGH_TILES = 24,
+    TILES_A_THREAD = 4,
     FAR_APART = 1024,   /* elements between the rows of a transposed A from which on a tile of it is copied first */
 };
 
@@ -41,13 +41,15 @@ const char *matmul_name(void)
 
 void tiles_run(const Matmul *p, int panel_width, TileFunction *tile, const void *operands)
 {
-    const int n_panels = (p->n + panel_width - 1) / panel_width, row_tiles = (p->m + TILE_ROWS - 1) / TILE_ROWS;
-    int panels = (int)((long)row_tiles * n_panels / ENOUGH_TILES);
+    const int n_panels = (p->n + panel_width - 1) / panel_width, enough = TILES_A_THREAD * threads_count();
+    const int rows = p->m >= enough * TILE_ROWS ? TILE_ROWS : TILE_ROWS / 2, row_tiles = (p->m + rows - 1) / rows;
+    /* Wide tiles convert and load A less often; more of them share out better. No element's bits depend on the cut. */
+    int panels = (int)((long)row_tiles * n_panels / enough);
     panels = panels > WIDE_PANELS ? WIDE_PANELS : panels < NARROW_PANELS ? NARROW_PANELS : panels;
     const int column_tiles = (n_panels + panels - 1) / panels;
 #pragma omp parallel for schedule(dynamic, 1) if (row_tiles * column_tiles > 1)
     for (int t = 0; t < row_tiles * column_tiles; t++) {
-        int i0 = t % row_tiles * TILE_ROWS, i1 = i0 + TILE_ROWS < p->m ? i0 + TILE_ROWS : p->m;
+        int i0 = t % row_tiles * rows, i1 = i0 + rows < p->m ? i0 + rows : p->m;
         int p0 = t / row_tiles * panels, p1 = p0 + panels < n_panels ? p0 + panels : n_panels;
         tile(p, operands, i0, i1, p0, p1);
     }
@@ -112,11 +114,21 @@ static void low_precision(const Matmul *p, Arena *arena)
     (void)arena;
     CHECK(false, "precision %d in fp64", p->precision);
 }
+
+void matmul_round_rows(int m, int k, real *rows, size_t stride)
+{
+    CHECK(false, "%d rows of %d at %p, %zu apart, in fp64", m, k, (void *)rows, stride);
+}
 #else
 static void low_precision(const Matmul *p, Arena *arena)
 {
     CHECK(p->precision == PRECISION_BF16, "precision %d needs packed weights", p->precision);
     matmul_bf16(p, arena);
+}
+
+void matmul_round_rows(int m, int k, real *rows, size_t stride)
+{
+    matmul_bf16_round_rows(m, k, rows, stride);
 }
 #endif
 

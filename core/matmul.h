@@ -33,10 +33,15 @@ typedef struct Matmul {
     const real *bias; /* [n], what each row starts from, or NULL */
     bool add;         /* without bias: start from C (else from 0) */
     Precision precision; /* fp32, or bf16 where matmul_can says so */
+    bool a_rounded;      /* bf16: A went through matmul_round_rows */
 } Matmul;
 
 /* Compute it. Scratch comes from the arena and goes back before it returns. Not from inside a parallel region. */
 void matmul(const Matmul *product, Arena *arena);
+
+/* Round rows of fp32 to bf16 where they lie, each in the first half of its place: for products that take them as A, a_stride
+ * unchanged, which then need not convert them. One thread; `rows` is as wide as a_stride or less. */
+void matmul_round_rows(int m, int k, real *rows, size_t stride);
 
 /* Whether this processor multiplies in this precision; always true of fp32 and, but in the tests' fp64 build, of int8. */
 bool matmul_can(Precision precision);

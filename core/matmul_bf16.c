@@ -16,21 +16,39 @@ typedef struct Operands {
     bool transposed; /* A is [k, m] */
 } Operands;
 
+/* A's cells for one tile and chunk, in scratch unless they can be read as they lie */
+typedef struct Cells {
+    const int32_t *at;
+    size_t row, k;
+} Cells;
+
+static Cells cells_of(const Matmul *p, const Operands *o, int i0, int m, int k0, int k, int32_t *scratch)
+{
+    if (o->transposed) {
+        if (p->a_rounded)
+            o->unit->pairs_of_rows(k, m, TILE_ROWS, (const int32_t *)p->a + (size_t)k0 * p->a_stride + i0 / 2, p->a_stride, scratch);
+        else o->unit->pairs(k, m, TILE_ROWS, p->a + (size_t)k0 * p->a_stride + i0, p->a_stride, scratch);
+        return (Cells){.at = scratch, .row = 1, .k = TILE_ROWS};
+    }
+    if (p->a_rounded)
+        return (Cells){.at = (const int32_t *)p->a + (size_t)i0 * p->a_stride + k0 / 2, .row = p->a_stride, .k = 1};
+    o->unit->rows(m, k, p->a + (size_t)i0 * p->a_stride + k0, p->a_stride, scratch, ROW_STRIDE);
+    return (Cells){.at = scratch, .row = ROW_STRIDE, .k = 1};
+}
+
 static void tile(const Matmul *p, const void *operands, int i0, int i1, int panel0, int panel1)
 {
     const Operands *o = operands;
     const int cells = (p->k + 1) / 2;
     const size_t panel_stride = (size_t)cells * UNIT_PANEL;
-    int32_t a[TILE_ROWS * ROW_STRIDE] __attribute__((aligned(64)));
+    int32_t scratch[TILE_ROWS * ROW_STRIDE] __attribute__((aligned(64)));
     for (int l0 = 0; l0 < cells || l0 == 0; l0 += CELL_CHUNK) {
         const int count = cells - l0 < CELL_CHUNK ? cells - l0 : CELL_CHUNK;
         const int k = p->k - 2 * l0 < 2 * count ? p->k - 2 * l0 : 2 * count;
-        if (o->transposed)
-            o->unit->pairs(k, i1 - i0, TILE_ROWS, p->a + (size_t)(2 * l0) * p->a_stride + i0, p->a_stride, a);
-        else o->unit->rows(i1 - i0, k, p->a + (size_t)i0 * p->a_stride + 2 * l0, p->a_stride, a, ROW_STRIDE);
+        const Cells a = cells_of(p, o, i0, i1 - i0, 2 * l0, k, scratch);
         for (int panel = panel0; panel < panel1; panel++) {
             const int j = panel * UNIT_PANEL, columns = p->n - j < UNIT_PANEL ? p->n - j : UNIT_PANEL;
-            o->unit->bf16(i1 - i0, columns, count, a, o->transposed ? 1 : ROW_STRIDE, o->transposed ? TILE_ROWS : 1,
+            o->unit->bf16(i1 - i0, columns, count, a.at, a.row, a.k,
                           o->panels + (size_t)panel * panel_stride + (size_t)l0 * UNIT_PANEL,
                           p->c + (size_t)i0 * p->c_stride + j, p->c_stride, l0 == 0 && p->bias ? p->bias + j : NULL,
                           l0 > 0 || p->add);
@@ -66,6 +84,12 @@ void matmul_bf16(const Matmul *p, Arena *arena)
     pack(unit, p->n, p->k, p->b, p->b_stride, p->kind == MATMUL_NT, panels);
     tiles_run(p, UNIT_PANEL, tile, &(Operands){.unit = unit, .panels = panels, .transposed = p->kind == MATMUL_TN});
     arena_release(arena, mark);
+}
+
+void matmul_bf16_round_rows(int m, int k, real *rows, size_t stride)
+{
+    const Unit *unit = unit_in_use();
+    for (int i = 0; i < m; i++) unit->round_row(k, rows + (size_t)i * stride);
 }
 
 void matmul_bf16_pack(int n, int k, const real *b, size_t b_stride, int32_t *cells)

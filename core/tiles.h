@@ -14,6 +14,7 @@ void tiles_run(const Matmul *product, int panel_width, TileFunction *tile, const
 
 /* The products of core/matmul_bf16.c and core/matmul_int8.c; see matmul, matmul_pack_weights and matmul_packed. */
 void matmul_bf16(const Matmul *product, Arena *arena);
+void matmul_bf16_round_rows(int m, int k, real *rows, size_t stride);
 void matmul_bf16_pack(int n, int k, const real *b, size_t b_stride, int32_t *cells);
 void matmul_bf16_packed(const Matmul *product, const MatmulWeights *weights);
 void matmul_int8_pack(int n, int k, const real *b, size_t b_stride, MatmulWeights *weights);

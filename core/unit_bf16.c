@@ -47,6 +47,14 @@ static void rows(int m, int k, const float *a, size_t a_stride, int32_t *cells, 
             _mm512_storeu_si512(cells + (size_t)i * stride + l / 2, row_cells(a + (size_t)i * a_stride + l, k - l));
 }
 
+static void round_row(int k, float *row)
+{
+    for (int l = 0; l < k; l += 32) {
+        const int left = (k - l + 1) / 2; /* cells; the place may end with the last */
+        _mm512_mask_storeu_epi32((int32_t *)row + l / 2, (__mmask16)(left >= 16 ? 0xffff : (1 << left) - 1), row_cells(row + l, k - l));
+    }
+}
+
 static void pairs(int k, int n, int width, const float *b, size_t b_stride, int32_t *cells)
 {
     static const int16_t interleave[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
@@ -60,6 +68,24 @@ static void pairs(int k, int n, int width, const float *b, size_t b_stride, int3
             _mm512_storeu_si512(cells + (size_t)(l / 2) * (size_t)width + j, _mm512_permutexvar_epi16(order, pair));
         }
     }
+}
+
+static void pairs_of_rows(int k, int n, int width, const int32_t *b, size_t b_stride, int32_t *cells)
+{
+    static const int16_t low[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
+                                    8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+    const __m512i first = _mm512_loadu_si512(low), second = _mm512_add_epi16(first, _mm512_set1_epi16(16));
+    for (int l = 0; l < k; l += 2)
+        for (int j = 0; j < width; j += 32) {
+            const int32_t *row = b + (size_t)l * b_stride + j / 2;
+            const int whole = n - j < 0 ? 0 : n - j > 32 ? 32 : n - j;
+            const __mmask32 mask = whole == 32 ? 0xffffffffu : (1u << whole) - 1;
+            __m512i even = _mm512_maskz_loadu_epi16(mask, row), odd = _mm512_setzero_si512();
+            if (l + 1 < k) odd = _mm512_maskz_loadu_epi16(mask, row + b_stride);
+            int32_t *out = cells + (size_t)(l / 2) * (size_t)width + j;
+            _mm512_storeu_si512(out, _mm512_permutex2var_epi16(even, first, odd));
+            if (j + 16 < width) _mm512_storeu_si512(out + 16, _mm512_permutex2var_epi16(even, second, odd));
+        }
 }
 
 static void transposed(int k, int n, int width, const float *b, size_t b_stride, int32_t *cells)
@@ -76,7 +102,7 @@ static void transposed(int k, int n, int width, const float *b, size_t b_stride,
 }
 
 const Unit unit_avx512_bf16 = {.name = "avx512-bf16", .precision = PRECISION_BF16, .runs_here = runs_here, .bf16 = bf16,
-                               .rows = rows, .pairs = pairs, .transposed = transposed};
+                               .rows = rows, .round_row = round_row, .pairs = pairs, .pairs_of_rows = pairs_of_rows, .transposed = transposed};
 #else
 typedef int unit_bf16_not_in_this_build; /* ISO C wants a declaration in each file */
 #endif

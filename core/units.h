@@ -30,10 +30,14 @@ typedef struct Unit {
 
     /* bf16 units: packing fp32 as cells.
      * rows: A[m, k] as cells[m][stride], stride a multiple of 16 and at least ceil(k / 2); the rest of the last 16 becomes 0.
+     * round_row: a row to ceil(k / 2) cells where it lies.
      * pairs: B[k, n] as cells[ceil(k / 2)][width], width a multiple of 16; columns from n on become 0.
-     * transposed: the same of B^T, B being [n, k] in memory. */
+     * transposed: the same of B^T, B being [n, k] in memory.
+     * pairs_of_rows: pairs of rows that are bf16 already, each n elements, row l at b + l * b_stride (counted in cells). */
     void (*rows)(int m, int k, const float *a, size_t a_stride, int32_t *cells, size_t stride);
+    void (*round_row)(int k, float *row);
     void (*pairs)(int k, int n, int width, const float *b, size_t b_stride, int32_t *cells);
+    void (*pairs_of_rows)(int k, int n, int width, const int32_t *b, size_t b_stride, int32_t *cells);
     void (*transposed)(int k, int n, int width, const float *b, size_t b_stride, int32_t *cells);
 } Unit;
 
