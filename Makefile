@@ -15,6 +15,7 @@ LDLIBS  = -lcjson -lutf8proc -lz -ldl -lm
 ifeq ($(shell $(CC) -dumpmachine 2>/dev/null | cut -d- -f1),x86_64)
 ISAS    = base avx2 avx512
 UNIT_avx512 = -march=cooperlake -mprefer-vector-width=512
+UNIT_amx    = $(UNIT_avx512) -mamx-tile -mamx-bf16 -mamx-int8
 endif
 ISAS   ?= base
 ISA_base   =
@@ -23,6 +24,7 @@ ISA_avx512 = -march=skylake-avx512 -mprefer-vector-width=512
 
 # One file each for the units that multiply in low precision, with the flags of their instructions.
 $(BUILD)/core/unit_bf16.o $(BUILD)/core/unit_vnni.o: UNIT = $(UNIT_avx512)
+$(BUILD)/core/unit_amx.o: UNIT = $(UNIT_amx)
 
 KERNEL_SRC = $(wildcard core/kernel_*.c)
 ENGINE_SRC = $(filter-out $(KERNEL_SRC),$(wildcard core/*.c)) $(wildcard autograd/*.c model/*.c data/*.c) \

@@ -176,7 +176,7 @@ static size_t panels_bytes(Precision precision, int n, int k)
 {
     if (precision == PRECISION_FP32) return aligned(panels_size(n, k) * sizeof(real));
     const int per_cell = precision == PRECISION_BF16 ? 2 : 4;
-    return (size_t)((n + UNIT_PANEL - 1) / UNIT_PANEL * UNIT_PANEL) * (size_t)((k + per_cell - 1) / per_cell) *
+    return (size_t)((n + UNIT_PANEL - 1) / UNIT_PANEL * UNIT_PANEL) * (size_t)(((k + per_cell - 1) / per_cell + 15) / 16 * 16) * /* units take 16 at a time */
            sizeof(int32_t);
 }
 

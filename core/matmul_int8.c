@@ -10,7 +10,7 @@
 #include "core/tiles.h"
 #include "core/units.h"
 
-enum { OFFSET = 128, ROW_PAD = 16 /* cells: units may read a row to the end of its last 16 */ };
+enum { OFFSET = 128, UNIT_ROWS = 32 /* units may read A to the end of so many rows */ };
 
 typedef struct Operands {
     const Unit *unit;
@@ -25,12 +25,18 @@ static int cells_of(int k)
     return (k + 3) / 4;
 }
 
+/* with the zeros that units may read */
+static int padded(int k)
+{
+    return (cells_of(k) + 15) / 16 * 16;
+}
+
 void matmul_int8_pack(int n, int k, const real *b, size_t b_stride, MatmulWeights *weights)
 {
     const int cells = cells_of(k), n_panels = (n + UNIT_PANEL - 1) / UNIT_PANEL;
 #pragma omp parallel for schedule(static) if ((long)n * k > 8192)
     for (int panel = 0; panel < n_panels; panel++) {
-        int32_t *out = (int32_t *)weights->panels + (size_t)panel * (size_t)cells * UNIT_PANEL;
+        int32_t *out = (int32_t *)weights->panels + (size_t)panel * (size_t)padded(k) * UNIT_PANEL;
         int32_t row[MATMUL_INT8_MAX_K / 4];
         for (int column = 0; column < UNIT_PANEL; column++) {
             const int j = panel * UNIT_PANEL + column;
@@ -45,6 +51,7 @@ void matmul_int8_pack(int n, int k, const real *b, size_t b_stride, MatmulWeight
             }
             for (int l = 0; l < cells; l++) out[(size_t)l * UNIT_PANEL + column] = row[l];
         }
+        memset(out + (size_t)cells * UNIT_PANEL, 0, (size_t)(padded(k) - cells) * UNIT_PANEL * sizeof *out);
     }
 }
 
@@ -52,12 +59,12 @@ static void tile(const Matmul *p, const void *operands, int i0, int i1, int pane
 {
     const Operands *o = operands;
     const MatmulWeights *w = o->weights;
-    const int cells = cells_of(p->k);
+    const int cells = o->unit->rows_only ? padded(p->k) : cells_of(p->k);
     int32_t sum[TILE_ROWS * UNIT_PANEL];
     for (int panel = panel0; panel < panel1; panel++) {
         const int j0 = panel * UNIT_PANEL, columns = p->n - j0 < UNIT_PANEL ? p->n - j0 : UNIT_PANEL;
         o->unit->int8(i1 - i0, columns, cells, o->a + (size_t)i0 * o->row_cells, o->row_cells, 1,
-                      (const int32_t *)w->panels + (size_t)panel * (size_t)cells * UNIT_PANEL, sum, UNIT_PANEL, false);
+                      (const int32_t *)w->panels + (size_t)panel * (size_t)padded(p->k) * UNIT_PANEL, sum, UNIT_PANEL, false);
         for (int i = i0; i < i1; i++) {
             float *c = p->c + (size_t)i * p->c_stride + j0;
             for (int j = 0; j < columns; j++) {
@@ -71,9 +78,9 @@ static void tile(const Matmul *p, const void *operands, int i0, int i1, int pane
 
 void matmul_int8_packed(const Matmul *p, const MatmulWeights *weights, Arena *arena)
 {
-    const size_t row_cells = (size_t)(cells_of(p->k) + ROW_PAD - 1) / ROW_PAD * ROW_PAD;
+    const size_t row_cells = (size_t)padded(p->k), rows = (size_t)(p->m + UNIT_ROWS - 1) / UNIT_ROWS * UNIT_ROWS;
     ArenaMark mark = arena_mark(arena);
-    int32_t *a = arena_alloc(arena, (size_t)p->m * row_cells * sizeof *a);
+    int32_t *a = arena_alloc(arena, rows * row_cells * sizeof *a);
     float *scale = arena_alloc(arena, (size_t)p->m * sizeof *scale);
 #pragma omp parallel for schedule(static) if ((long)p->m * p->k > 8192)
     for (int i = 0; i < p->m; i++) {

@@ -12,7 +12,7 @@
 #define BLOCK_DOT(sum, a, b) ((Vec)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(a), (__m512bh)(b)))
 #include "core/block.h"
 
-extern const Unit unit_avx512_bf16;
+extern const Bf16Packing avx512_bf16_packing;
 
 static bool runs_here(void)
 {
@@ -101,8 +101,24 @@ static void transposed(int k, int n, int width, const float *b, size_t b_stride,
         }
 }
 
-const Unit unit_avx512_bf16 = {.name = "avx512-bf16", .precision = PRECISION_BF16, .runs_here = runs_here, .bf16 = bf16,
-                               .rows = rows, .round_row = round_row, .pairs = pairs, .pairs_of_rows = pairs_of_rows, .transposed = transposed};
+static void pairs_to_rows(int k, int m, int width, const int32_t *from, int32_t *cells, size_t stride)
+{
+    const int n_cells = (k + 1) / 2;
+    for (int i0 = 0; i0 < m; i0 += LANES)
+        for (int l0 = 0; l0 < n_cells; l0 += LANES) {
+            Vec tile[LANES];
+            for (int l = 0; l < LANES; l++) {
+                tile[l] = (Vec){0};
+                if (l0 + l < n_cells) memcpy(&tile[l], from + (size_t)(l0 + l) * (size_t)width + i0, sizeof tile[l]);
+            }
+            vec_transpose(tile);
+            for (int i = 0; i < LANES && i0 + i < m; i++) memcpy(cells + (size_t)(i0 + i) * stride + l0, &tile[i], sizeof tile[i]);
+        }
+}
+
+const Unit unit_avx512_bf16 = {.name = "avx512-bf16", .precision = PRECISION_BF16, .runs_here = runs_here, .bf16 = bf16};
+const Bf16Packing avx512_bf16_packing = {.rows = rows, .round_row = round_row, .pairs = pairs, .pairs_of_rows = pairs_of_rows,
+                                         .transposed = transposed, .pairs_to_rows = pairs_to_rows};
 #else
 typedef int unit_bf16_not_in_this_build; /* ISO C wants a declaration in each file */
 #endif

@@ -12,8 +12,6 @@
 #define BLOCK_DOT(sum, a, b) ((VecInt)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), (__m512i)(b)))
 #include "core/block.h"
 
-extern const Unit unit_avx512_vnni;
-
 static bool runs_here(void)
 {
     __builtin_cpu_init();

@@ -16,7 +16,8 @@ enum { UNIT_PANEL = 32 };
 typedef struct Unit {
     const char *name; /* "avx512-bf16" */
     Precision precision;
-    bool rows_only; /* A must lie in rows (a_k = 1), each padded to a multiple of 16 cells */
+    bool rows_only; /* A must lie in rows (a_k = 1) in memory for whole tiles of 32 rows x 16 cells, the cells behind the last
+                     * zero; `cells` is a multiple of 16 */
     bool (*runs_here)(void);
 
     /* C[m, n] = start + A B over `cells` cells, n <= UNIT_PANEL; cell (i, l) of A is a[i * a_row + l * a_k], b one panel.
@@ -27,24 +28,39 @@ typedef struct Unit {
     /* int8: C is int32_t, start C itself if `add`, else 0; A's bytes are unsigned, B's signed; exact. */
     void (*int8)(int m, int n, int cells, const int32_t *a, size_t a_row, size_t a_k, const int32_t *b, int32_t *c,
                  size_t c_stride, bool add);
+} Unit;
 
-    /* bf16 units: packing fp32 as cells.
-     * rows: A[m, k] as cells[m][stride], stride a multiple of 16 and at least ceil(k / 2); the rest of the last 16 becomes 0.
-     * round_row: a row to ceil(k / 2) cells where it lies.
-     * pairs: B[k, n] as cells[ceil(k / 2)][width], width a multiple of 16; columns from n on become 0.
-     * transposed: the same of B^T, B being [n, k] in memory.
-     * pairs_of_rows: pairs of rows that are bf16 already, each n elements, row l at b + l * b_stride (counted in cells). */
+/* fp32 to bf16 cells: for every bf16 unit the same, by AVX512-BF16.
+ *   rows           A[m, k] as cells[m][stride], stride a multiple of 16; each row ends with zeros to a multiple of 16 cells
+ *   round_row      a row to ceil(k / 2) cells where it lies
+ *   pairs          B[k, n] as cells[ceil(k / 2)][width], width a multiple of 16; columns from n on become 0
+ *   pairs_of_rows  the same of rows that are bf16 already, each n elements, row l at b + l * b_stride (counted in cells)
+ *   transposed     the same of B^T, B being [n, k] in memory
+ *   pairs_to_rows  pairs[ceil(k / 2)][width] as rows: cells[m][stride], ending with zeros like those of `rows` */
+typedef struct Bf16Packing {
     void (*rows)(int m, int k, const float *a, size_t a_stride, int32_t *cells, size_t stride);
     void (*round_row)(int k, float *row);
     void (*pairs)(int k, int n, int width, const float *b, size_t b_stride, int32_t *cells);
     void (*pairs_of_rows)(int k, int n, int width, const int32_t *b, size_t b_stride, int32_t *cells);
     void (*transposed)(int k, int n, int width, const float *b, size_t b_stride, int32_t *cells);
-} Unit;
+    void (*pairs_to_rows)(int k, int m, int width, const int32_t *pairs, int32_t *cells, size_t stride);
+} Bf16Packing;
+
+/* NULL where no unit for bf16 can run */
+const Bf16Packing *unit_packing(void);
 
 /* The best unit for this precision that runs here; NULL if there is none. FERRY_UNIT=name in the environment, if it names one
  * that runs here, is preferred. int8 always has one. */
 const Unit *unit_for(Precision precision);
 /* All that run here, best first; NULL after the last. */
 const Unit *unit_at(int index);
+/* Whether it multiplies right: a product of small integers, checked by a plain loop. */
+bool unit_check(const Unit *unit);
+/* For tests: take this one for its precision from now on. */
+void unit_use(const Unit *unit);
+
+#ifdef __x86_64__
+extern const Unit unit_amx_bf16, unit_avx512_bf16, unit_amx_int8, unit_avx512_vnni;
+#endif
 
 #endif

@@ -274,7 +274,7 @@ static real loss_and_gradients(Model *model, Tape *tape, const Batch *batch)
 }
 
 /* Big enough for several tiles in every op. */
-static void assert_threads_change_nothing(void)
+static void assert_threads_change_nothing(Precision precision)
 {
     const ModelConfig config = {
         .vocab_size = 150, .d_model = 48, .d_ff = 80, .heads = 4, .encoder_layers = 1, .decoder_layers = 1,
@@ -282,7 +282,7 @@ static void assert_threads_change_nothing(void)
         .dropout = (real)0.1, .attention_dropout = (real)0.1, .activation_dropout = (real)0.1, .label_smoothing = (real)0.1,
     };
     Arena arena = {0};
-    Tape tape = {.dropout = true, .seed = 3, .step = 4};
+    Tape tape = {.dropout = true, .seed = 3, .step = 4, .precision = precision};
     Model *model = sample_model(&config, 1, true);
     const Batch batch = sample_batch(&arena, 2, 60, 0, 70, config.vocab_size);
     const size_t bytes = model->params.size * sizeof(real);
@@ -309,7 +309,48 @@ static void assert_threads_change_nothing(void)
 START_TEST(threads_change_nothing)
 {
     kernels_init();
-    assert_threads_change_nothing();
+    assert_threads_change_nothing(PRECISION_FP32);
+}
+END_TEST
+
+START_TEST(threads_change_nothing_in_bf16)
+{
+    kernels_init();
+    if (matmul_can(PRECISION_BF16)) assert_threads_change_nothing(PRECISION_BF16);
+}
+END_TEST
+
+/* bf16 keeps 8 bits of an operand's mantissa: the gradients point where those of fp32 do. */
+START_TEST(bf16_is_near_fp32)
+{
+    kernels_init();
+    if (!matmul_can(PRECISION_BF16)) return;
+    for (int norm = MODEL_POST_NORM; norm <= MODEL_PRE_NORM; norm++) {
+        ModelConfig config = {.vocab_size = 150, .d_model = 48, .d_ff = 80, .heads = 4, .encoder_layers = 2,
+                              .decoder_layers = 2, .tie = MODEL_TIE_DECODER, .norm = (ModelNorm)norm};
+        Arena arena = {0};
+        Tape tape = {0};
+        Model *model = sample_model(&config, 1, true);
+        const Batch batch = sample_batch(&arena, 2, 20, 1, 30, config.vocab_size);
+        const size_t n = model->params.size;
+        const double loss = (double)loss_and_gradients(model, &tape, &batch);
+        real *gradient = memcpy(mem_alloc(n * sizeof *gradient), model->params.grad, n * sizeof *gradient);
+        tape.precision = PRECISION_BF16;
+        const double rounded = (double)loss_and_gradients(model, &tape, &batch);
+        ck_assert_msg(rounded != loss && fabs(rounded - loss) < 0.005 * loss, "loss %.9g, in bf16 %.9g", loss, rounded);
+        double both = 0, one = 0, other = 0;
+        for (size_t i = 0; i < n; i++) {
+            const double a = (double)gradient[i], b = (double)model->params.grad[i];
+            both += a * b;
+            one += a * a;
+            other += b * b;
+        }
+        ck_assert_msg(both > 0.999 * sqrt(one * other), "cosine of the gradients: %.6f", both / sqrt(one * other));
+        mem_free(gradient);
+        model_free(model);
+        tape_free(&tape);
+        arena_free(&arena);
+    }
 }
 END_TEST
 
@@ -319,7 +360,7 @@ START_TEST(threads_change_nothing_with_openblas)
     kernels_init();
     if (!blas_load(&error)) return; /* not installed: then nothing can choose it */
     matmul_use(MATMUL_OPENBLAS);
-    assert_threads_change_nothing();
+    assert_threads_change_nothing(PRECISION_FP32);
     matmul_use(MATMUL_PACKED);
 }
 END_TEST
@@ -332,7 +373,7 @@ static Tensor *logits_of(Model *model, Tape *tape, const Ragged *source, const R
     return model_logits(model, tape, model_decode(model, tape, memory, source, target));
 }
 
-static void assert_sentences_do_not_see_each_other(void)
+static void assert_sentences_do_not_see_each_other(Precision precision)
 {
     Arena arena = {0};
     Tape all = {0}, one = {0};
@@ -340,6 +381,7 @@ static void assert_sentences_do_not_see_each_other(void)
         ModelConfig config = small;
         config.norm = norm ? MODEL_PRE_NORM : MODEL_POST_NORM;
         Model *model = sample_model(&config, 1, false);
+        model_freeze(model, precision);
         const Batch batch = sample_batch(&arena, 2, 23, 0, 80, config.vocab_size);
         const Tensor *together = logits_of(model, &all, &batch.source, &batch.target);
         for (int s = 0; s < batch.source.n_seq; s++) {
@@ -359,7 +401,15 @@ static void assert_sentences_do_not_see_each_other(void)
 START_TEST(sentences_do_not_see_each_other)
 {
     kernels_init();
-    assert_sentences_do_not_see_each_other();
+    assert_sentences_do_not_see_each_other(PRECISION_FP32);
+}
+END_TEST
+
+START_TEST(sentences_do_not_see_each_other_in_low_precision)
+{
+    kernels_init();
+    for (int precision = PRECISION_BF16; precision <= PRECISION_INT8; precision++)
+        if (matmul_can((Precision)precision)) assert_sentences_do_not_see_each_other((Precision)precision);
 }
 END_TEST
 
@@ -370,7 +420,7 @@ START_TEST(sentences_do_not_see_each_other_with_openblas)
     kernels_init();
     if (!blas_load(&error)) return;
     matmul_use(MATMUL_OPENBLAS);
-    assert_sentences_do_not_see_each_other();
+    assert_sentences_do_not_see_each_other(PRECISION_FP32);
     matmul_use(MATMUL_PACKED);
 }
 END_TEST
@@ -487,8 +537,11 @@ Suite *suite_model(void)
     tcase_add_test(tcase, tied_tables_share_memory);
     tcase_add_test(tcase, initial_weights);
     tcase_add_test(tcase, threads_change_nothing);
+    tcase_add_test(tcase, threads_change_nothing_in_bf16);
+    tcase_add_test(tcase, bf16_is_near_fp32);
     tcase_add_test(tcase, threads_change_nothing_with_openblas);
     tcase_add_test(tcase, sentences_do_not_see_each_other);
+    tcase_add_test(tcase, sentences_do_not_see_each_other_in_low_precision);
     tcase_add_test(tcase, sentences_do_not_see_each_other_with_openblas);
     tcase_add_test(tcase, the_future_is_not_seen);
     tcase_add_test(tcase, frozen_weights_give_the_same_bits);

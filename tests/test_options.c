@@ -80,7 +80,7 @@ START_TEST(refused)
     check_refused("heads", "0", "model.heads = '0': expected a whole number from 1 to 1024");
     check_refused("heads", "8 ", "model.heads = '8 ': expected a whole number from 1 to 1024");
     check_refused("tie", "al", "model.tie = 'al': expected one of none|decoder|all");
-    check_refused("precision", "bf16", "train.precision = 'bf16': expected fp32");
+    check_refused("train.precision", "int8", "train.precision = 'int8': expected one of fp32|bf16");
     check_refused("train_source", "a\nb", "data.train_source = 'a\nb': expected file names without control characters");
 }
 END_TEST

@@ -23,23 +23,68 @@ static float bf16(float x)
     return x;
 }
 
+extern const Unit unit_emulated_amx_bf16, unit_emulated_amx_int8; /* tests/unit_emulated.c */
+
+/* Those that run here, then AMX on emulated tiles. */
+static const Unit *unit_of(int index)
+{
+    static const Unit *const emulated[] = {&unit_emulated_amx_bf16, &unit_emulated_amx_int8, NULL};
+    int n = 0;
+    while (unit_at(n)) n++;
+    return index < n ? unit_at(index) : emulated[index - n];
+}
+
 static int n_units(void)
 {
     int n = 0;
-    while (unit_at(n)) n++;
+    kernels_init(); /* which plain-int8 computes by */
+    while (unit_of(n)) n++;
     return n;
 }
 
-/* Take unit `index` for its precision; false if that is another one. */
+/* Take unit `index` for its precision; false if that is another one, or not to be had here. */
 static bool use(int index, Precision precision)
 {
     kernels_init();
-    const Unit *unit = unit_at(index);
-    if (unit->precision != precision) return false;
-    setenv("FERRY_UNIT", unit->name, 1);
+    const Unit *unit = unit_of(index);
+    if (unit->precision != precision || !unit->runs_here()) return false;
+    unit_use(unit);
     ck_assert_ptr_eq(unit_for(precision), unit);
     return true;
 }
+
+static void wrong(int m, int n, int cells, const int32_t *a, size_t a_row, size_t a_k, const int32_t *b, float *c,
+                  size_t c_stride, const float *bias, bool add)
+{
+    unit_emulated_amx_bf16.bf16(m, n, cells, a, a_row, a_k, b, c, c_stride, bias, add);
+    c[3 * c_stride + 2] += 1;
+}
+
+START_TEST(checked)
+{
+    kernels_init();
+    const Unit broken = {.name = "broken", .precision = PRECISION_BF16, .bf16 = wrong};
+    ck_assert(unit_check(&unit_emulated_amx_bf16));
+    ck_assert(unit_check(&unit_emulated_amx_int8));
+    ck_assert(!unit_check(&broken));
+}
+END_TEST
+
+/* The environment may prefer one that runs. */
+START_TEST(environment)
+{
+    kernels_init();
+    for (int i = 0; unit_at(i); i++) {
+        setenv("FERRY_UNIT", unit_at(i)->name, 1);
+        ck_assert_ptr_eq(unit_for(unit_at(i)->precision), unit_at(i));
+    }
+    setenv("FERRY_UNIT", "abacus", 1);
+    for (int i = 0; unit_at(i); i++) {
+        const Unit *best = unit_for(unit_at(i)->precision);
+        for (int before = 0; unit_at(before) != best; before++) ck_assert_int_ne(unit_at(before)->precision, best->precision);
+    }
+}
+END_TEST
 
 static float *rounded(const float *x, int n)
 {
@@ -218,7 +263,7 @@ START_TEST(int8_units_agree)
 {
     real *want = NULL;
     for (int set = 0; set < naive_n_sets(); set++)
-        for (int index = 0; unit_at(index); index++) {
+        for (int index = 0; unit_of(index); index++) {
             if (!use(index, PRECISION_INT8)) continue;
             naive_use_set(set);
             for (int threads = 1; threads <= 3; threads++) {
@@ -226,7 +271,7 @@ START_TEST(int8_units_agree)
                 ProductCase t = product_case(MATMUL_NT, 110, 90, 333, 1, 0);
                 Arena arena = {0};
                 int8_product(&t, &arena);
-                if (want) expect_same(t.c, want, t.c_size, "%s, %d threads", unit_at(index)->name, threads);
+                if (want) expect_same(t.c, want, t.c_size, "%s, %d threads", unit_of(index)->name, threads);
                 else want = naive_copy(t.c, t.c_size);
                 arena_free(&arena);
                 product_free(&t);
@@ -268,6 +313,8 @@ Suite *suite_units(void)
     tcase_add_loop_test(each, bf16_packed_weights, 0, n);
     tcase_add_loop_test(each, int8_products, 0, n);
     tcase_add_loop_test(each, int8_not_finite, 0, n);
+    tcase_add_test(all, checked);
+    tcase_add_test(all, environment);
     tcase_add_test(all, int8_units_agree);
     suite_add_tcase(suite, each);
     suite_add_tcase(suite, all);
