@@ -18,9 +18,19 @@ void tape_free(Tape *tape)
     tape->last = NULL;
 }
 
+/* Run one of the node's two functions, under the observer's eyes. */
+static void run(Tape *tape, Node *node, bool backward)
+{
+    const OpDef *op = node->op;
+    TapeObserver *observer = tape->observer;
+    if (observer) observer->before(observer, op, backward);
+    (backward ? op->backward : op->forward)(tape, node);
+    if (observer) observer->after(observer, op, backward);
+}
+
 void tape_backward(Tape *tape)
 {
-    for (Node *node = tape->last; node; node = node->previous) node->op->backward(tape, node);
+    for (Node *node = tape->last; node; node = node->previous) run(tape, node, true);
 }
 
 Tensor *tape_tensor(Tape *tape, int rows, int cols)
@@ -51,7 +61,7 @@ void *tape_node(Tape *tape, size_t bytes)
 void tape_run(Tape *tape, const OpDef *op, Node *node)
 {
     node->op = op;
-    op->forward(tape, node);
+    run(tape, node, false);
     if (!tape->recording) return;
     node->previous = tape->last;
     tape->last = node;
