@@ -69,11 +69,11 @@ $(BUILD)/flags: always
 	+@mkdir -p $(@D)
 	+@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
 $(call objects,$(BUILD)) $(call objects,$(BUILD)/fp64) $(BUILD)/train/main.o: $(BUILD)/flags
-$(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
+$(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(BENCH_SRC:%.c=$(BUILD)/%.o): $(BUILD)/flags
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
-.PHONY: always packages test-packages toy test bench bench-peer sanitize install clean
+.PHONY: always packages test-packages toy test bench bench-scale bench-translate bench-peer sanitize install clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
@@ -93,14 +93,20 @@ test: test-packages ## run all tests
 	@$(MAKE) --no-print-directory $(JOBS) $(TESTED)
 	@BUILD='$(BUILD)' tests/run.sh
 
-bench: packages ## measure training speed beside this machine's peaks
-	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/tests/bench/bench
-	@OMP_WAIT_POLICY=passive $(BUILD)/tests/bench/bench
+# The benches take variables of make's command line: SHAPES, THREADS, REPEAT, SECONDS, TSV, PRECISION, SET and others: README.
+BENCH = $(BUILD)/tests/bench/bench
+bench: packages ## measure training by op, beside this machine's peaks: make bench SHAPES="toy base" THREADS="1 2"
+	@$(MAKE) --no-print-directory $(JOBS) $(BENCH)
+	@$(BENCH) train
+bench-scale: packages ## how cost grows with sentences, vocabulary, width, threads, batches of translation
+	@$(MAKE) --no-print-directory $(JOBS) $(BENCH)
+	@$(BENCH) scale
 bench-peer: packages ## ferry beside another program: make bench-peer DATA=folder PEER='command'
 	@$(MAKE) --no-print-directory $(JOBS) ferry
 	@DATA='$(DATA)' PEER='$(PEER)' FLAGS='$(FLAGS)' tests/bench/peer.sh
 
-$(BUILD)/tests/bench/bench: $(BUILD)/tests/bench/bench.o $(call objects,$(BUILD))
+BENCH_SRC = $(wildcard tests/bench/*.c)
+$(BUILD)/tests/bench/bench: $(BENCH_SRC:%.c=$(BUILD)/%.o) $(call objects,$(BUILD))
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 
 # No finding is tolerated: the first one ends the process.

@@ -51,6 +51,9 @@ bool setup_find(Trainer *t, Error *error);
  */
 bool setup_open(Trainer *t, Error *error);
 
+/* The part of it that needs only options, tokenizer and bitext: model, optimizer, batches, translator; for the bench, too. */
+bool setup_model(Trainer *t, Error *error);
+
 /* Free everything, whatever was set up. */
 void setup_close(Trainer *t);
 
