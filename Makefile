@@ -101,6 +101,9 @@ bench: packages ## measure training by op, beside this machine's peaks: make ben
 bench-scale: packages ## how cost grows with sentences, vocabulary, width, threads, batches of translation
 	@$(MAKE) --no-print-directory $(JOBS) $(BENCH)
 	@$(BENCH) scale
+bench-translate: packages ## greedy translation beside PyTorch: make bench-translate RUN=folder DATA=folder PEER=script
+	@$(MAKE) --no-print-directory $(JOBS) $(BENCH) ferry
+	@BENCH='$(BENCH)' RUN='$(RUN)' DATA='$(DATA)' PEER='$(PEER)' tests/bench/translate.sh
 bench-peer: packages ## ferry beside another program: make bench-peer DATA=folder PEER='command'
 	@$(MAKE) --no-print-directory $(JOBS) ferry
 	@DATA='$(DATA)' PEER='$(PEER)' FLAGS='$(FLAGS)' tests/bench/peer.sh
