@@ -93,9 +93,9 @@ test: test-packages ## run all tests
 	@$(MAKE) --no-print-directory $(JOBS) $(TESTED)
 	@BUILD='$(BUILD)' tests/run.sh
 
-# The benches take variables of make's command line: SHAPES, THREADS, REPEAT, SECONDS, TSV, PRECISION, SET and others: README.
+# They take SHAPES, THREADS, REPEAT, SECONDS, TSV, PRECISION, SET and others from make's command line: see README.md.
 BENCH = $(BUILD)/tests/bench/bench
-bench: packages ## measure training by op, beside this machine's peaks: make bench SHAPES="toy base" THREADS="1 2"
+bench: packages ## measure training by op, beside this machine's peaks: make bench SHAPES="toy base" REPEAT=3
 	@$(MAKE) --no-print-directory $(JOBS) $(BENCH)
 	@$(BENCH) train
 bench-scale: packages ## how cost grows with sentences, vocabulary, width, threads, batches of translation

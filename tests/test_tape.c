@@ -71,8 +71,8 @@ START_TEST(sees_every_op_both_ways)
         const OpDef *op = backward_order[backward ? i - n : n - 1 - i];
         for (int done = 0; done <= 1; done++) {
             const struct Entry *e = &journal.entry[2 * i + done];
-            ck_assert_msg(e->op == op && e->backward == backward && e->done == done, "event %d: %s%s%s, not %s", 2 * i + done,
-                          e->op->name, e->backward ? " backward" : "", e->done ? " done" : "", op->name);
+            ck_assert_msg(e->op == op && e->backward == backward && e->done == done, "event %d: %s%s%s, not %s",
+                          2 * i + done, e->op->name, e->backward ? " backward" : "", e->done ? " done" : "", op->name);
         }
     }
 

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     unsetenv("OPENBLAS_CORETYPE");
     unsetenv("OPENBLAS_L2_SIZE");
     blas_load(&missing); /* before any parallel region; it is missed where its peak would be */
-    threads_set(0);
+    threads_set(0); /* all */
     const bool good = report_open(settings_text("TSV", ""), &error) && bench->run(&error) && report_close(&error);
     if (good) return 0;
     fprintf(stderr, "bench: %s\n", error.text);

@@ -20,8 +20,8 @@ const Peak *peaks_get(int index);
  * OpenBLAS is missing. */
 double peaks_sgemm(void);
 
-/* Products of bf16 numbers with sums in fp32 that never leave the registers, `rounds` times on the calling thread; returns how
- * many operations that were. peaks_bf16.c */
+/* peaks_bf16.c: products of bf16 numbers with sums in fp32 that never leave the registers, `rounds` times on the calling
+ * thread; returns how many operations that were. */
 bool peaks_bf16_avx512_available(void);
 double peaks_bf16_avx512(long rounds);
 bool peaks_bf16_amx_available(void);

@@ -52,12 +52,17 @@ void report_cell(int width, const char *format, ...)
     printf("%*s", width, text);
 }
 
+void report_end(void)
+{
+    putchar('\n');
+    fflush(stdout);
+}
+
 void report_line(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vprintf(format, arguments);
     va_end(arguments);
-    putchar('\n');
-    fflush(stdout);
+    report_end();
 }

@@ -17,8 +17,9 @@ void report_row(const char *subject, int threads, const char *quantity, const ch
 /* A value that has no spread. */
 void report_value(const char *subject, int threads, const char *quantity, const char *unit, double value);
 
-/* For people: a cell of a table, on the right of `width` columns. An empty line, a line of text. */
+/* For people: a cell of a table, on the right of `width` columns (on the left of -width); the end of a row; a line. */
 void report_cell(int width, const char *format, ...) FERRY_PRINTF(2, 3);
+void report_end(void);
 void report_line(const char *format, ...) FERRY_PRINTF(1, 2);
 
 #endif

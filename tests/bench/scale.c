@@ -35,7 +35,8 @@ static void set_threads(StepPlan *plan, int value)
 }
 
 typedef struct Series {
-    const char *title, *name, *variable, *standard;
+    const char *title, *name, *variable;
+    const char *standard; /* NULL: settings_threads */
     int least, most;
     void (*set)(StepPlan *plan, int value);
 } Series;
@@ -46,7 +47,7 @@ static const Series series[] = {
     {"vocabulary", "vocabulary", "VOCABULARIES", "1000 4000 16000 64000", 260, 1000000, set_vocabulary},
     {"width d_model, 2 + 2 layers, 2,048 tokens a batch, heads of 32", "width", "WIDTHS", "64 128 256 512 1024", 32, 65536,
      set_width},
-    {"threads", "threads", "THREADS", "1 2", 1, 1024, set_threads},
+    {"threads", "threads", "THREADS", NULL, 1, 1024, set_threads},
 };
 
 /* How y grew with x since the row before, as y ~ x^g. */
@@ -70,17 +71,17 @@ static void print_row(const Series *s, int value, const StepReport *r, int value
     report_cell(10, "%s", figure_number(1e3 * r->step.high, 1));
     report_cell(10, "%s", figure_number(tokens / r->step.median, 0));
     report_cell(9, "%.0f", r->gflops.median);
-    report_cell(11, "%s", figure_number(1e3 * attention_seconds(r), 1));
+    report_cell(14, "%s", figure_number(1e3 * attention_seconds(r), 1));
     report_cell(10, "%s", figure_number(r->arena / 1e6, 0));
-    report_cell(13, "%s", figure_number(r->arena / tokens, 0));
-    report_cell(10, "%s", figure_number(r->resident / 1e6, 0));
+    report_cell(14, "%s", figure_number(r->arena / tokens, 0));
+    report_cell(13, "%s", figure_number(r->resident / 1e6, 0));
     if (r_before) {
         const double x = value, x0 = value_before;
-        report_cell(9, "%.2f", exponent(x, r->step.median, x0, r_before->step.median));
-        report_cell(11, "%.2f", exponent(x, attention_seconds(r), x0, attention_seconds(r_before)));
-        report_cell(8, "%.2f", exponent(x, r->arena, x0, r_before->arena));
+        report_cell(9, "x^%.2f", exponent(x, r->step.median, x0, r_before->step.median));
+        report_cell(11, "x^%.2f", exponent(x, attention_seconds(r), x0, attention_seconds(r_before)));
+        report_cell(9, "x^%.2f", exponent(x, r->arena, x0, r_before->arena));
     }
-    report_line("%s", "");
+    report_end();
     char subject[64];
     snprintf(subject, sizeof subject, "%s %d", s->name, value);
     report_row(subject, r->n_threads, "step", "s", r->step);
@@ -92,18 +93,17 @@ static void print_row(const Series *s, int value, const StepReport *r, int value
     report_value(subject, r->n_threads, "resident", "bytes", r->resident);
 }
 
-static bool run_series(const Series *s, int repeat, double seconds, Error *error)
+static bool run_series(const Series *s, const char *shape, int repeat, double seconds, Error *error)
 {
     int values[SETTINGS_MOST], n;
-    const char *shape = settings_text("SHAPE", "multi30k");
     StepReport reports[2]; /* this row's and the one's before */
     double first_bytes = 0, last_bytes = 0;
-    if (!settings_ints(s->variable, s->standard, s->least, s->most, values, &n, error)) return false;
+    const char *standard = s->standard ? s->standard : settings_threads();
+    if (!settings_ints(s->variable, standard, s->least, s->most, values, &n, error)) return false;
     report_line("\n%s (%s)", s->title, shape);
-    report_line("%11s%9s%11s%10s%10s%10s%9s%11s%10s%13s%10s%9s%11s%8s", "", "tokens", "ms a step", "lowest", "highest",
-                "tokens/s", "GFLOP/s", "attention", "arena", "arena bytes", "resident", "time ~", "attention ~", "arena ~");
-    report_line("%11s%9s%11s%10s%10s%10s%9s%11s%10s%13s%10s%9s%11s%8s", s->name, "", "", "", "", "", "", "ms", "MB",
-                "a token", "MB", "x^", "x^", "x^");
+    report_line("%11s%9s%11s%10s%10s%10s%9s%14s%10s%14s%13s%9s%11s%9s", s->name, "tokens", "ms a step", "lowest", "highest",
+                "tokens/s", "GFLOP/s", "attention ms", "arena MB", "arena B/token", "resident MB", "time ~", "attention ~",
+                "arena ~");
     for (int i = 0; i < n; i++) {
         StepPlan plan = {.lengths = MULTI30K_LENGTHS, .repeat = repeat, .seconds = seconds};
         if (!workload_options(&plan.options, shape, error)) return false;
@@ -124,12 +124,15 @@ static bool run_series(const Series *s, int repeat, double seconds, Error *error
 
 bool bench_scale(Error *error)
 {
-    int repeat;
+    const char *shape[SETTINGS_MOST];
+    int repeat, n_shapes;
     double seconds;
+    if (!settings_words("SHAPES", "multi30k", shape, &n_shapes, error)) return false;
+    if (n_shapes > 1) return error_usage(error, "SHAPES is one shape here, not %d", n_shapes);
     if (!settings_int("REPEAT", "3", 1, FIGURE_RUNS, &repeat, error) || !settings_real("SECONDS", "0.3", &seconds, error))
         return false;
-    report_line("medians of %d; a step is a whole training step; y ~ x^g: how y grew with x since the row above", repeat);
+    report_line("medians of %d; a step is a whole training step; ~ x^g: how that grew with x since the row above", repeat);
     for (size_t i = 0; i < sizeof series / sizeof *series; i++)
-        if (!run_series(&series[i], repeat, seconds, error)) return false;
-    return translation_scale(repeat, error);
+        if (!run_series(&series[i], shape[0], repeat, seconds, error)) return false;
+    return translation_scale(shape[0], repeat, error);
 }

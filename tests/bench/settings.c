@@ -1,9 +1,11 @@
 #include "tests/bench/settings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/threads.h"
 #include "train/number.h"
 
 const char *settings_text(const char *name, const char *standard)
@@ -14,7 +16,10 @@ const char *settings_text(const char *name, const char *standard)
 
 bool settings_words(const char *name, const char *standard, const char **words, int *n, Error *error)
 {
-    char *rest = mem_string(settings_text(name, standard)), *word; /* never freed: the words point into it */
+    static char *kept[SETTINGS_MOST]; /* the words point into it */
+    static int n_kept;
+    CHECK(n_kept < SETTINGS_MOST, "%d settings", n_kept);
+    char *rest = kept[n_kept++] = mem_string(settings_text(name, standard)), *word;
     *n = 0;
     while ((word = strtok_r(rest, " \t\n", &rest))) {
         if (*n == SETTINGS_MOST) return error_usage(error, "%s has more than %d words", name, SETTINGS_MOST);
@@ -45,9 +50,17 @@ bool settings_int(const char *name, const char *standard, int least, int most, i
     return true;
 }
 
+const char *settings_threads(void)
+{
+    static char text[32] = "1";
+    const int all = threads_count();
+    if (all > 1) snprintf(text, sizeof text, "1 %d", all);
+    return text;
+}
+
 bool settings_real(const char *name, const char *standard, double *value, Error *error)
 {
     const char *text = settings_text(name, standard);
-    if (!number_read_real(text, value) || *value < 0) return error_usage(error, "%s: '%s' is no number from 0 on", name, text);
-    return true;
+    return (number_read_real(text, value) && *value >= 0) ||
+           error_usage(error, "%s: '%s' is no number from 0 on", name, text);
 }

@@ -15,6 +15,8 @@ bool settings_words(const char *name, const char *standard, const char **words, 
 /* Whole numbers from `least` to `most`, separated by blanks. */
 bool settings_ints(const char *name, const char *standard, int least, int most, int *values, int *n, Error *error);
 bool settings_int(const char *name, const char *standard, int least, int most, int *value, Error *error);
+/* What THREADS is if it isn't set: one, and all. */
+const char *settings_threads(void);
 bool settings_real(const char *name, const char *standard, double *value, Error *error);
 
 #endif

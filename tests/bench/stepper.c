@@ -195,6 +195,7 @@ bool stepper_measure(const StepPlan *plan, StepReport *report, Error *error)
     if (!machine_start(&plan->options, error)) return false;
     bool good = trainer_open(&t, plan, error) && plan_steps(&t, plan->seconds, &report->n_steps, error);
     if (good) {
+        snprintf(report->kernel, sizeof report->kernel, "%s", machine_kernel());
         report->n_parameters = t.model->params.size;
         report->n_threads = threads_count();
         report->config = t.model->config;

@@ -25,6 +25,7 @@ typedef struct StepPlan {
 
 /* Everything is of one step; seconds, unless it is said otherwise. */
 typedef struct StepReport {
+    char kernel[64]; /* what computes the products */
     size_t n_parameters;
     int n_threads, n_steps; /* each time */
     ModelConfig config;

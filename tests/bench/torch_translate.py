@@ -6,7 +6,7 @@
 PEER is a Python file that defines NMT(V, d, ff, heads, encoder_layers, decoder_layers, dropout, pre) and greedy(model, spm,
 sources, bos, eos, bs), sources being lists of token numbers and spm what decodes them; its parameters are named as in NAMES.
 VOCABULARY has the tokens as text, a line each, by number; TOKENS the source sentences as `ferry tokenize` prints them; the
-translations are written to OUTPUT alike. Prints "sentences/s NUMBER" of greedy alone: reading, tokens and text aren't counted.
+translations are written to OUTPUT alike. Prints "sentences/s NUMBER" of greedy alone: neither reading nor text is counted.
 """
 import ast
 import configparser

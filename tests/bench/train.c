@@ -4,7 +4,6 @@
 
 #include "core/blas.h"
 #include "core/kernels.h"
-#include "core/matmul.h"
 #include "core/threads.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/peaks.h"
@@ -13,7 +12,14 @@
 #include "tests/bench/stepper.h"
 #include "train/progress.h"
 
-enum { NAME_WIDTH = 34 };
+enum { NAME_WIDTH = 34, RATE_WIDTH = 26 };
+
+static const char *threads_text(int n)
+{
+    static char text[32];
+    snprintf(text, sizeof text, "%d thread%s", n, n == 1 ? "" : "s");
+    return text;
+}
 
 typedef struct Plan {
     const char *shapes[SETTINGS_MOST];
@@ -24,19 +30,15 @@ typedef struct Plan {
 
 /* ---- peaks ---- */
 
-/* The medians that steps are measured beside, for each number of threads */
-typedef struct Peaks {
-    double copy[SETTINGS_MOST];
-} Peaks;
-
-static void measure_peaks(const Plan *plan, Peaks *peaks)
+/* All of them; copy[t] becomes that of copying with plan->threads[t]. */
+static void measure_peaks(const Plan *plan, double *copy)
 {
-    printf("%-*s", NAME_WIDTH, "peaks of this machine");
-    for (int t = 0; t < plan->n_threads; t++) report_cell(32, "%d thread%s", plan->threads[t], plan->threads[t] > 1 ? "s" : "");
-    report_line("%s", "");
+    report_cell(-NAME_WIDTH, "peaks of this machine");
+    for (int t = 0; t < plan->n_threads; t++) report_cell(RATE_WIDTH, "%s", threads_text(plan->threads[t]));
+    report_end();
     const Peak *peak;
     for (int p = 0; (peak = peaks_get(p)); p++) {
-        printf("%-*s", NAME_WIDTH, peak->name);
+        report_cell(-NAME_WIDTH, "%s", peak->name);
         const bool there = !peak->available || peak->available();
         for (int t = 0; t < plan->n_threads && there; t++) {
             double runs[FIGURE_RUNS];
@@ -47,10 +49,10 @@ static void measure_peaks(const Plan *plan, Peaks *peaks)
             }
             const Figure figure = figure_of(runs, plan->repeat);
             report_row("machine", plan->threads[t], peak->name, peak->unit, figure);
-            report_cell(32, "%s", figure_text(figure, p == PEAK_COPY ? 1 : 0));
-            if (p == PEAK_COPY) peaks->copy[t] = figure.median;
+            report_cell(RATE_WIDTH, "%s", figure_text(figure, p == PEAK_COPY ? 1 : 0));
+            if (p == PEAK_COPY) copy[t] = figure.median;
         }
-        report_line("%s", there ? peak->unit[1] == 'F' ? "  GFLOP/s" : "  GB/s" : "  (this CPU or build has none)");
+        report_line("  %s", there ? peak->unit : "(this CPU or build has none)");
     }
 }
 
@@ -68,7 +70,8 @@ static void print_row(const char *shape, const Row *row, const StepReport *r, do
 {
     const double operations = row->work.operations / row->seconds.median / 1e9,
                  bytes = row->work.bytes / row->seconds.median / 1e9;
-    printf("  %-18s%-9s", row->name, row->pass);
+    report_cell(-20, "  %s", row->name);
+    report_cell(-9, "%s", row->pass);
     if (row->calls > 0) report_cell(6, "%.0f", row->calls);
     else report_cell(6, "%s", "");
     report_cell(11, "%s", figure_number(1e3 * row->seconds.median, 2));
@@ -77,12 +80,12 @@ static void print_row(const char *shape, const Row *row, const StepReport *r, do
     report_cell(8, "%.1f%%", 100 * row->seconds.median / r->step.median);
     if (row->work.operations > 0) {
         report_cell(10, "%.0f", operations);
-        report_cell(8, "%.0f%%", 100 * operations / r->sgemm.median);
+        report_cell(10, "%.0f%%", 100 * operations / r->sgemm.median);
     } else if (row->work.bytes > 0) {
-        report_cell(28, "%.1f", bytes);
+        report_cell(30, "%.1f", bytes);
         report_cell(8, "%.0f%%", 100 * bytes / copy);
     }
-    report_line("%s", "");
+    report_end();
     char quantity[96];
     snprintf(quantity, sizeof quantity, "%s%s%s", row->name, *row->pass ? " " : "", row->pass);
     report_row(shape, r->n_threads, quantity, "s", row->seconds);
@@ -90,22 +93,24 @@ static void print_row(const char *shape, const Row *row, const StepReport *r, do
         report_row(shape, r->n_threads, quantity, "GFLOP/s",
                    figure_scaled(figure_inverse(row->seconds), row->work.operations / 1e9));
     else if (row->work.bytes > 0)
-        report_row(shape, r->n_threads, quantity, "GB/s", figure_scaled(figure_inverse(row->seconds), row->work.bytes / 1e9));
+        report_row(shape, r->n_threads, quantity, "GB/s",
+                   figure_scaled(figure_inverse(row->seconds), row->work.bytes / 1e9));
 }
 
 static void print_ops(const char *shape, const StepReport *r, double copy)
 {
     const double parameter_bytes = (double)r->n_parameters * sizeof(real);
-    printf("  %-18s%-9s", "op", "");
-    report_line("%6s%11s%9s%9s%9s%10s%8s%10s%8s", "calls", "ms a step", "lowest", "highest", "of step", "GFLOP/s", "of peak",
-                "GB/s", "of copy");
+    report_line("  op%31s%11s%9s%9s%9s%10s%10s%10s%8s", "calls", "ms a step", "lowest", "highest", "of step", "GFLOP/s",
+                "of sgemm", "GB/s", "of copy");
     print_row(shape, &(Row){"batch, zeros", "", 0, r->first, {0, 0}}, r, copy);
     double sum = r->first.median + r->between.median + r->last.median;
     for (int backward = 0; backward <= 1; backward++)
         for (int i = 0; i < N_OPS; i++) {
             if (!(r->calls[i][backward] > 0)) continue;
-            print_row(shape, &(Row){stepper_ops[i]->name, backward ? "backward" : "forward", r->calls[i][backward],
-                                    r->op[i][backward], workload_of(stepper_ops[i], backward, &r->config, &r->counts)}, r, copy);
+            print_row(shape,
+                      &(Row){stepper_ops[i]->name, backward ? "backward" : "forward", r->calls[i][backward],
+                             r->op[i][backward], workload_of(stepper_ops[i], backward, &r->config, &r->counts)},
+                      r, copy);
             sum += r->op[i][backward].median;
         }
     print_row(shape, &(Row){"between ops", "", 0, r->between, {0, 0}}, r, copy);
@@ -115,19 +120,36 @@ static void print_ops(const char *shape, const StepReport *r, double copy)
                 figure_text(figure_scaled(r->batch, 1e3), 3));
 }
 
-static void print_step(const char *shape, const StepReport *r, const Figure *one_thread)
+static void print_shape(const char *shape, const StepReport *r)
+{
+    char count[FIGURE_SIZE];
+    const ModelConfig *c = &r->config;
+    report_line("\n%s: %s parameters, d_model %d, d_ff %d, %d + %d layers, vocabulary %d; a step has %s target tokens and %s "
+                "GFLOP in products; products by %s", shape, progress_count(count, (double)r->n_parameters), c->d_model, c->d_ff,
+                c->encoder_layers, c->decoder_layers, c->vocab_size, figure_number(r->counts.target, 0),
+                figure_number(workload_operations(c, &r->counts) / 1e9, 1), r->kernel);
+}
+
+static Figure token_rate(const StepReport *r)
+{
+    return figure_scaled(figure_inverse(r->step), r->counts.target);
+}
+
+/* single: tokens/s of one thread, 0 if that is not to be compared with */
+static void print_step(const char *shape, const StepReport *r, double single)
 {
     char resident[FIGURE_SIZE] = "unknown", arena[FIGURE_SIZE];
-    const Figure rate = figure_scaled(figure_inverse(r->step), r->counts.target);
+    const Figure rate = token_rate(r);
+    const double speed_up = single > 0 ? rate.median / single : 0;
     progress_bytes(arena, r->arena);
     if (r->resident > 0) progress_bytes(resident, r->resident);
-    report_line("%s", "");
-    report_line("%s, %d thread%s: %s target tokens/s; %s ms a step (%d steps a time)", shape, r->n_threads,
-                r->n_threads > 1 ? "s" : "", figure_text(rate, 0), figure_text(figure_scaled(r->step, 1e3), 1), r->n_steps);
-    report_line("  %s GFLOP/s, sgemm beside it %s: %s%% of the peak", figure_text(r->gflops, 0), figure_text(r->sgemm, 0),
+    report_end();
+    report_line("%s, %s: %s target tokens/s; %s ms a step (%d step%s a time)", shape, threads_text(r->n_threads),
+                figure_text(rate, 0), figure_text(figure_scaled(r->step, 1e3), 1), r->n_steps, r->n_steps == 1 ? "" : "s");
+    report_line("  %s GFLOP/s; sgemm beside it %s: %s %% of the peak", figure_text(r->gflops, 0), figure_text(r->sgemm, 0),
                 figure_text(figure_scaled(r->share, 100), 1));
-    report_line("  memory: arena %s, resident %s%s%s", arena, resident, one_thread ? "; speed-up from one thread " : "",
-                one_thread ? figure_number(one_thread->median / r->step.median, 2) : "");
+    report_line("  memory: arena %s, resident %s%s%s", arena, resident,
+                speed_up > 0 ? "; speed-up from one thread " : "", speed_up > 0 ? figure_number(speed_up, 2) : "");
     const int n = r->n_threads;
     report_row(shape, n, "target tokens", "tokens/s", rate);
     report_row(shape, n, "step", "s", r->step);
@@ -137,12 +159,12 @@ static void print_step(const char *shape, const StepReport *r, const Figure *one
     report_row(shape, n, "batches alone", "s", r->batch);
     report_value(shape, n, "arena", "bytes", r->arena);
     if (r->resident > 0) report_value(shape, n, "resident", "bytes", r->resident);
-    if (one_thread) report_value(shape, n, "speed-up", "1", one_thread->median / r->step.median);
+    if (speed_up > 0) report_value(shape, n, "speed-up", "1", speed_up);
 }
 
-static bool measure_shape(const Plan *plan, const Peaks *peaks, const char *shape, Error *error)
+static bool measure_shape(const Plan *plan, const double *copy, const char *shape, Error *error)
 {
-    Figure one_thread = {0, 0, 0};
+    double single = 0; /* tokens/s of one thread */
     for (int t = 0; t < plan->n_threads; t++) {
         StepPlan step = {.lengths = MULTI30K_LENGTHS, .repeat = plan->repeat, .seconds = plan->seconds, .beside_sgemm = true};
         StepReport report;
@@ -151,19 +173,10 @@ static bool measure_shape(const Plan *plan, const Peaks *peaks, const char *shap
         const bool good = stepper_measure(&step, &report, error);
         options_free(&step.options);
         if (!good) return false;
-        if (t == 0) {
-            char count[FIGURE_SIZE];
-            const ModelConfig *c = &report.config;
-            report_line("%s", "");
-            report_line("%s: %s parameters, d_model %d, d_ff %d, %d + %d layers, vocabulary %d; a step has %s target tokens "
-                        "and %s GFLOP in products; products by %s", shape, progress_count(count, (double)report.n_parameters),
-                        c->d_model, c->d_ff, c->encoder_layers, c->decoder_layers, c->vocab_size,
-                        figure_number(report.counts.target, 0),
-                        figure_number(workload_operations(c, &report.counts) / 1e9, 1), matmul_name());
-        }
-        if (report.n_threads == 1) one_thread = report.step;
-        print_step(shape, &report, one_thread.median > 0 && report.n_threads > 1 ? &one_thread : NULL);
-        print_ops(shape, &report, peaks->copy[t]);
+        if (t == 0) print_shape(shape, &report);
+        if (report.n_threads == 1) single = token_rate(&report).median;
+        print_step(shape, &report, report.n_threads > 1 ? single : 0);
+        print_ops(shape, &report, copy[t]);
     }
     return true;
 }
@@ -172,15 +185,20 @@ bool bench_train(Error *error)
 {
     Plan plan;
     if (!settings_words("SHAPES", "toy multi30k base", plan.shapes, &plan.n_shapes, error) ||
-        !settings_ints("THREADS", threads_count() > 1 ? "1 2" : "1", 1, 1024, plan.threads, &plan.n_threads, error) ||
+        !settings_ints("THREADS", settings_threads(), 1, 1024, plan.threads, &plan.n_threads, error) ||
         !settings_int("REPEAT", "5", 1, FIGURE_RUNS, &plan.repeat, error) ||
         !settings_real("SECONDS", "0.5", &plan.seconds, error))
         return false;
+    for (int i = 0; i < plan.n_shapes; i++) { /* nothing is measured if one of them is wrong */
+        Options options;
+        if (!workload_options(&options, plan.shapes[i], error)) return false;
+        options_free(&options);
+    }
     report_line("medians of %d, with the lowest and the highest; kernels %s, sgemm by %s %s", plan.repeat, kernel.name,
                 blas_name() ? "OpenBLAS" : "our kernel: there is no OpenBLAS;", blas_name() ? blas_name() : kernel.name);
-    Peaks peaks;
-    measure_peaks(&plan, &peaks);
+    double copy[SETTINGS_MOST];
+    measure_peaks(&plan, copy);
     for (int i = 0; i < plan.n_shapes; i++)
-        if (!measure_shape(&plan, &peaks, plan.shapes[i], error)) return false;
+        if (!measure_shape(&plan, copy, plan.shapes[i], error)) return false;
     return true;
 }

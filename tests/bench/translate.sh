@@ -1,11 +1,12 @@
 #!/bin/sh
-# make bench-translate RUN=folder DATA=folder PEER=script: greedy translation by Ferry and by a PyTorch program that is given the
-# same weights and the same tokens (tests/bench/torch_translate.py), run in turns, so that a machine whose speed drifts is fair
-# to both. Since both should then write the same translations, it also prints how many are.
+# make bench-translate RUN=folder DATA=folder PEER=script: greedy translation by Ferry and by a PyTorch program that is given
+# the same weights and the same tokens (tests/bench/torch_translate.py), run in turns, so that a machine whose speed drifts is
+# fair to both. Since both should then write the same translations, it also prints how many are.
 #   RUN     the run folder of a trained model (copy it first if it is still being trained)
 #   SOURCE  the text (default: test_2016_flickr.en.gz in DATA), plain or .gz, up to 4,000 lines
-#   PEER    the PyTorch program; PYTHON (python3) runs it, with PEER_BATCH sentences at a time (64), on PEER_THREADS (all cores)
+#   PEER    the PyTorch program; PYTHON (python3) runs it, PEER_BATCH sentences (64) at a time on PEER_THREADS (all cores)
 #   TURNS   how many turns (5); SET and PRECISION are for Ferry alone: SET="decode.batch_tokens=8192"
+# On a busy machine, OMP_WAIT_POLICY=passive in the environment keeps the peer's threads from waiting for each other forever.
 set -eu
 : "${RUN:?the run folder of a trained model: make bench-translate RUN=folder DATA=folder PEER=script}"
 : "${PEER:?the PyTorch program to run beside ferry: make bench-translate RUN=folder DATA=folder PEER=script}"
@@ -52,5 +53,6 @@ printf 'median\tferry %s\tpeer %s\tratio %s\n' "$(median %.0f <"$work/our_rates"
     "$(median %.1f <"$work/ratios")"
 echo "ferry: $(cat "$work/our_line")"
 echo "peer: $(cat "$work/their_line") openblas ${blas:-unknown}"
-awk 'NR == FNR { ours[FNR] = $0; next } { same += ours[FNR] == $0 } END { printf "%d of %d translations are the same\n", same, FNR }' \
-    "$work/ours" "$work/theirs"
+awk 'NR == FNR { ours[FNR] = $0; next }
+     { same += ours[FNR] == $0 }
+     END { printf "%d of %d translations are the same\n", same, FNR }' "$work/ours" "$work/theirs"

@@ -1,5 +1,6 @@
 #include "tests/bench/translation.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +20,23 @@
 #include "train/trainer.h"
 #include "train/translator.h"
 
-enum { MOST_LINES = 4000 };
+enum { MOST_LINES = 4000, MOST_ARGUMENTS = 8 + 2 * SETTINGS_MOST };
 
 /* ---- a model ---- */
 
-/* The run folder, as ferry translate opens it: with what SET and PRECISION say. */
+/* The run folder, as ferry translate opens it, for greedy search: with what SET and PRECISION say. */
 static bool open_run(Run *run, const char *folder, Error *error)
 {
-    const char *words[SETTINGS_MOST], *argument[2 * SETTINGS_MOST + 8] = {"ferry", "translate", "-m", folder};
+    const char *words[SETTINGS_MOST], *argument[MOST_ARGUMENTS] = {"ferry", "translate", "-m", folder};
     const char *precision = settings_text("PRECISION", "");
     int n_words = 0, n = 4;
     if (*settings_text("SET", "") && !settings_words("SET", "", words, &n_words, error)) return false;
-    char *setting = mem_format("train.precision=%s", precision);
+    /* Where this version has no such options, search is greedy, and the precision that of training. */
+    char *setting = mem_format("%s.precision=%s", options_known("", "decode.precision") ? "decode" : "train", precision);
+    if (options_known("", "decode.beam")) {
+        argument[n++] = "--set";
+        argument[n++] = "decode.beam=1";
+    }
     if (*precision) {
         argument[n++] = "--set";
         argument[n++] = setting;
@@ -78,6 +84,19 @@ static bool write_sentences(const char *path, uint32_t first, int n, Error *erro
     return good;
 }
 
+/* trainer_run without what it says. */
+static bool train_quietly(const Options *options, const char *folder, Error *error)
+{
+    fflush(stderr);
+    const int saved = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(nowhere, STDERR_FILENO);
+    const bool good = trainer_run(options, folder, error);
+    dup2(saved, STDERR_FILENO);
+    close(nowhere);
+    close(saved);
+    return good;
+}
+
 /* A run folder as training leaves it after one step of the shape, on invented text. */
 static bool make_run(const char *folder, const char *shape, Error *error)
 {
@@ -91,7 +110,7 @@ static bool make_run(const char *folder, const char *shape, Error *error)
                options_set(&options, "", "data.train_target", target, error) &&
                options_set(&options, "", "data.valid_source", "", error) &&
                options_set(&options, "", "data.valid_target", "", error) &&
-               options_set(&options, "", "train.max_steps", "1", error) && trainer_run(&options, run, error);
+               options_set(&options, "", "train.max_steps", "1", error) && train_quietly(&options, run, error);
         options_free(&options);
     }
     mem_free(source);
@@ -207,7 +226,7 @@ static bool scale_with(const char *folder, bool trained, int repeat, Error *erro
     return good;
 }
 
-bool translation_scale(int repeat, Error *error)
+bool translation_scale(const char *shape, int repeat, Error *error)
 {
     const char *trained = settings_text("RUN", "");
     if (*trained) return scale_with(trained, true, repeat, error);
@@ -215,7 +234,7 @@ bool translation_scale(int repeat, Error *error)
     if (!mkdtemp(folder)) return error_set(error, "no temporary folder can be made in /tmp");
     char *run = path_join(folder, "run");
     report_line("\ntraining one step for a model to load (untrained: its sentences end by their limit)");
-    const bool good = make_run(folder, settings_text("SHAPE", "multi30k"), error) && scale_with(run, false, repeat, error);
+    const bool good = make_run(folder, shape, error) && scale_with(run, false, repeat, error);
     mem_free(run);
     char *command = mem_format("rm -rf %s", folder);
     if (system(command)) warn("%s is left", folder);
@@ -252,7 +271,8 @@ static bool write_lines(const char *path, const Lines *lines, Error *error)
 
 bool bench_translate(Error *error)
 {
-    const char *folder = settings_text("RUN", ""), *source = settings_text("SOURCE", ""), *output = settings_text("OUTPUT", "");
+    const char *folder = settings_text("RUN", ""), *source = settings_text("SOURCE", "");
+    const char *output = settings_text("OUTPUT", "");
     int repeat;
     Figure load;
     Run run;

@@ -7,7 +7,7 @@
 #include "core/error.h"
 
 /* A part of bench_scale: load time, and greedy search by batch size (BATCHES, in tokens), with the model RUN, else with an
- * untrained one of SHAPE in a temporary folder. */
-bool translation_scale(int repeat, Error *error);
+ * untrained one of the shape in a temporary folder. */
+bool translation_scale(const char *shape, int repeat, Error *error);
 
 #endif

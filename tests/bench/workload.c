@@ -45,7 +45,8 @@ bool workload_options(Options *options, const char *shape, Error *error)
             changes = shapes[i].changes;
         }
     options_init(options);
-    bool good = options_read(options, config, error) && apply(options, changes, shape, error);
+    bool good = (options_read(options, config, error) && apply(options, changes, shape, error)) ||
+                error_context(error, "SHAPES (toy, multi30k, base, or configuration files)");
     if (good && precision && *precision) {
         good = options_set(options, "", "train.precision", precision, error) || error_context(error, "PRECISION");
     }
