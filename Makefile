@@ -24,6 +24,7 @@ KERNEL_SRC = $(wildcard core/kernel_*.c)
 ENGINE_SRC = $(filter-out $(KERNEL_SRC),$(wildcard core/*.c)) $(wildcard autograd/*.c model/*.c data/*.c) \
              $(filter-out train/main.c,$(wildcard train/*.c))
 TEST_SRC   = $(wildcard tests/*.c)
+BENCH_SRC  = $(wildcard tests/bench/*.c)
 
 # $(call objects,FOLDER): the engine's objects below FOLDER (build, build/fp64)
 objects = $(ENGINE_SRC:%.c=$(1)/%.o) $(foreach isa,$(ISAS),$(KERNEL_SRC:%.c=$(1)/%.$(isa).o))
@@ -87,13 +88,13 @@ toy: packages ## train a small English-French model and show what it learned
 	@echo
 	@data/toy/show.sh runs/toy
 
-TESTED = $(BUILD)/ferry $(BUILD)/tests/run32 $(BUILD)/tests/run64
+TESTED = $(BUILD)/ferry $(BUILD)/tests/run32 $(BUILD)/tests/run64 $(BUILD)/tests/bench/bench
 
 test: test-packages ## run all tests
 	@$(MAKE) --no-print-directory $(JOBS) $(TESTED)
 	@BUILD='$(BUILD)' tests/run.sh
 
-# They take SHAPES, THREADS, REPEAT, SECONDS, TSV, PRECISION, SET and others from make's command line: see README.md.
+# They take SHAPES, THREADS, REPEAT, STEP_SECONDS, TSV, PRECISION, SET and others from make's command line: see README.md.
 BENCH = $(BUILD)/tests/bench/bench
 bench: packages ## measure training by op, beside this machine's peaks: make bench SHAPES="toy base" REPEAT=3
 	@$(MAKE) --no-print-directory $(JOBS) $(BENCH)
@@ -108,7 +109,6 @@ bench-peer: packages ## ferry beside another program: make bench-peer DATA=folde
 	@$(MAKE) --no-print-directory $(JOBS) ferry
 	@DATA='$(DATA)' PEER='$(PEER)' FLAGS='$(FLAGS)' tests/bench/peer.sh
 
-BENCH_SRC = $(wildcard tests/bench/*.c)
 $(BUILD)/tests/bench/bench: $(BENCH_SRC:%.c=$(BUILD)/%.o) $(call objects,$(BUILD))
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 

@@ -129,7 +129,8 @@ bool bench_scale(Error *error)
     double seconds;
     if (!settings_words("SHAPES", "multi30k", shape, &n_shapes, error)) return false;
     if (n_shapes > 1) return error_usage(error, "SHAPES is one shape here, not %d", n_shapes);
-    if (!settings_int("REPEAT", "3", 1, FIGURE_RUNS, &repeat, error) || !settings_real("SECONDS", "0.3", &seconds, error))
+    if (!settings_int("REPEAT", "3", 1, FIGURE_RUNS, &repeat, error) ||
+        !settings_real("STEP_SECONDS", "0.3", &seconds, error))
         return false;
     report_line("medians of %d; a step is a whole training step; ~ x^g: how that grew with x since the row above", repeat);
     for (size_t i = 0; i < sizeof series / sizeof *series; i++)

@@ -124,10 +124,11 @@ static void print_shape(const char *shape, const StepReport *r)
 {
     char count[FIGURE_SIZE];
     const ModelConfig *c = &r->config;
-    report_line("\n%s: %s parameters, d_model %d, d_ff %d, %d + %d layers, vocabulary %d; a step has %s target tokens and %s "
-                "GFLOP in products; products by %s", shape, progress_count(count, (double)r->n_parameters), c->d_model, c->d_ff,
-                c->encoder_layers, c->decoder_layers, c->vocab_size, figure_number(r->counts.target, 0),
-                figure_number(workload_operations(c, &r->counts) / 1e9, 1), r->kernel);
+    progress_count(count, (double)r->n_parameters);
+    report_line("\n%s: %s parameters, d_model %d, d_ff %d, %d + %d layers, vocabulary %d; products by %s", shape, count,
+                c->d_model, c->d_ff, c->encoder_layers, c->decoder_layers, c->vocab_size, r->kernel);
+    report_line("a step has %s target tokens and %s GFLOP in products", figure_number(r->counts.target, 0),
+                figure_number(workload_operations(c, &r->counts) / 1e9, 1));
 }
 
 static Figure token_rate(const StepReport *r)
@@ -166,7 +167,8 @@ static bool measure_shape(const Plan *plan, const double *copy, const char *shap
 {
     double single = 0; /* tokens/s of one thread */
     for (int t = 0; t < plan->n_threads; t++) {
-        StepPlan step = {.lengths = MULTI30K_LENGTHS, .repeat = plan->repeat, .seconds = plan->seconds, .beside_sgemm = true};
+        StepPlan step = {.lengths = MULTI30K_LENGTHS, .repeat = plan->repeat, .seconds = plan->seconds,
+                         .beside_sgemm = true};
         StepReport report;
         if (!workload_options(&step.options, shape, error)) return false;
         step.options.train_threads = plan->threads[t];
@@ -187,7 +189,7 @@ bool bench_train(Error *error)
     if (!settings_words("SHAPES", "toy multi30k base", plan.shapes, &plan.n_shapes, error) ||
         !settings_ints("THREADS", settings_threads(), 1, 1024, plan.threads, &plan.n_threads, error) ||
         !settings_int("REPEAT", "5", 1, FIGURE_RUNS, &plan.repeat, error) ||
-        !settings_real("SECONDS", "0.5", &plan.seconds, error))
+        !settings_real("STEP_SECONDS", "0.5", &plan.seconds, error))
         return false;
     for (int i = 0; i < plan.n_shapes; i++) { /* nothing is measured if one of them is wrong */
         Options options;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # make bench-translate RUN=folder DATA=folder PEER=script: greedy translation by Ferry and by a PyTorch program that is given
-# the same weights and the same tokens (tests/bench/torch_translate.py), run in turns, so that a machine whose speed drifts is
-# fair to both. Since both should then write the same translations, it also prints how many are.
+# the same weights and the same tokens (tests/bench/torch_translate.py), run in turns, so that a machine whose speed drifts
+# is fair to both. Since both should then write the same translations, it also prints how many are.
 #   RUN     the run folder of a trained model (copy it first if it is still being trained)
 #   SOURCE  the text (default: test_2016_flickr.en.gz in DATA), plain or .gz, up to 4,000 lines
 #   PEER    the PyTorch program; PYTHON (python3) runs it, PEER_BATCH sentences (64) at a time on PEER_THREADS (all cores)
