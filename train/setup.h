@@ -51,7 +51,8 @@ bool setup_find(Trainer *t, Error *error);
  */
 bool setup_open(Trainer *t, Error *error);
 
-/* The part of it that needs only options, tokenizer and bitext: model, optimizer, batches, translator; for the bench, too. */
+/* The part of it that needs only options and tokenizer: model, optimizer, batches (of t->bitext), translator. For setup_open,
+ * and for the bench, whose pairs are made up. */
 bool setup_model(Trainer *t, Error *error);
 
 /* Free everything, whatever was set up. */

@@ -81,14 +81,17 @@ static double resident_peak(void)
 
 enum { N_BATCHES = 64 }; /* of an epoch; as many steps are made at most */
 
-static bool trainer_open(Trainer *t, const StepPlan *plan, Error *error)
+/* The bitext must live as long as the trainer. */
+static bool trainer_open(Trainer *t, Bitext *bitext, const StepPlan *plan, Error *error)
 {
     *t = (Trainer){.options = &plan->options, .folder = "the bench", .lock = -1};
     const int vocab_size = (int)plan->options.data_vocab_size;
     t->tokenizer = workload_tokenizer(vocab_size);
-    t->bitext = workload_bitext(vocab_size, plan->lengths,
-                                (N_BATCHES + 1) * plan->options.train_batch_tokens * plan->options.train_accumulate);
-    return setup_model(t, error);
+    *bitext = workload_bitext(vocab_size, plan->lengths,
+                              (N_BATCHES + 1) * plan->options.train_batch_tokens * plan->options.train_accumulate);
+    if (!setup_model(t, error)) return false;
+    t->batches.bitext = bitext;
+    return true;
 }
 
 /* `n` steps from the start of the epoch, so that each time has the same batches. Adds to the clock, to *last what came after
@@ -190,10 +193,11 @@ static void summarize(const Runs *runs, int n, StepReport *report)
 bool stepper_measure(const StepPlan *plan, StepReport *report, Error *error)
 {
     Trainer t;
+    Bitext bitext;
     static Runs runs;
     *report = (StepReport){0};
     if (!machine_start(&plan->options, error)) return false;
-    bool good = trainer_open(&t, plan, error) && plan_steps(&t, plan->seconds, &report->n_steps, error);
+    bool good = trainer_open(&t, &bitext, plan, error) && plan_steps(&t, plan->seconds, &report->n_steps, error);
     if (good) {
         snprintf(report->kernel, sizeof report->kernel, "%s", machine_kernel());
         report->n_parameters = t.model->params.size;
@@ -204,5 +208,6 @@ bool stepper_measure(const StepPlan *plan, StepReport *report, Error *error)
     if (good) summarize(&runs, plan->repeat, report);
     report->arena = (double)t.tape.arena.peak;
     setup_close(&t);
+    bitext_free(&bitext);
     return good;
 }

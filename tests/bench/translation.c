@@ -165,6 +165,7 @@ static Figure translate(Run *run, const Lines *in, Lines *out, int repeat)
     translator_init(&translator, run->model, run->tokenizer, &run->options);
     out->n = in->n;
     for (int r = -1; r < repeat; r++) { /* the first one warms up */
+        for (int i = 0; i < out->n; i++) text_free(&out->text[i]);
         const double started = progress_clock();
         translator_lines(&translator, in->text, (size_t)in->n, "the bench", 1, out->text);
         if (r >= 0) runs[r] = progress_clock() - started;
