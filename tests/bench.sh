@@ -37,7 +37,8 @@ near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && a - b < 1e-4 * b && b 
 # of UNIT QUANTITY: the value in that row; total UNIT PATTERN: their sum over the rows whose quantity matches
 of() { awk -F '\t' -v s="$work/tiny.ini" -v u="$1" -v q="$2" '$1 == s && $4 == u && $3 == q { print $5 }' "$work/tsv"; }
 total() {
-    awk -F '\t' -v s="$work/tiny.ini" -v u="$1" -v q="$2" '$1 == s && $4 == u && $3 ~ q { t += $5 } END { print t }' "$work/tsv"
+    awk -F '\t' -v s="$work/tiny.ini" -v u="$1" -v q="$2" '$1 == s && $4 == u && $3 ~ q { t += $5 } END { print t }' \
+        "$work/tsv"
 }
 # rows PATTERN: how many have seconds and a quantity that ends so
 rows() { cut -f3,4 "$work/tsv" | grep -c "$1	s\$"; }

@@ -1,6 +1,7 @@
 /* make bench-scale: how the cost of a step grows, along one size after another; then loading and translating. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/bench/bench.h"
 #include "tests/bench/report.h"
@@ -124,16 +125,15 @@ static bool run_series(const Series *s, const char *shape, int repeat, double se
 
 bool bench_scale(Error *error)
 {
-    const char *shape[SETTINGS_MOST];
-    int repeat, n_shapes;
+    const char *shape = settings_text("SHAPES", "multi30k");
+    int repeat;
     double seconds;
-    if (!settings_words("SHAPES", "multi30k", shape, &n_shapes, error)) return false;
-    if (n_shapes > 1) return error_usage(error, "SHAPES is one shape here, not %d", n_shapes);
+    if (strchr(shape, ' ')) return error_usage(error, "SHAPES is one shape here, not '%s'", shape);
     if (!settings_int("REPEAT", "3", 1, FIGURE_RUNS, &repeat, error) ||
         !settings_real("STEP_SECONDS", "0.3", &seconds, error))
         return false;
     report_line("medians of %d; a step is a whole training step; ~ x^g: how that grew with x since the row above", repeat);
     for (size_t i = 0; i < sizeof series / sizeof *series; i++)
-        if (!run_series(&series[i], shape[0], repeat, seconds, error)) return false;
-    return translation_scale(shape[0], repeat, error);
+        if (!run_series(&series[i], shape, repeat, seconds, error)) return false;
+    return translation_scale(shape, repeat, error);
 }

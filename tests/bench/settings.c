@@ -14,31 +14,40 @@ const char *settings_text(const char *name, const char *standard)
     return value && *value ? value : standard;
 }
 
-bool settings_words(const char *name, const char *standard, const char **words, int *n, Error *error)
+bool settings_words(const char *name, const char *standard, Words *words, Error *error)
 {
-    static char *kept[SETTINGS_MOST]; /* the words point into it */
-    static int n_kept;
-    CHECK(n_kept < SETTINGS_MOST, "%d settings", n_kept);
-    char *rest = kept[n_kept++] = mem_string(settings_text(name, standard)), *word;
-    *n = 0;
+    *words = (Words){.text = mem_string(settings_text(name, standard))};
+    char *rest = words->text, *word;
     while ((word = strtok_r(rest, " \t\n", &rest))) {
-        if (*n == SETTINGS_MOST) return error_usage(error, "%s has more than %d words", name, SETTINGS_MOST);
-        words[(*n)++] = word;
+        if (words->n == SETTINGS_MOST) {
+            settings_free(words);
+            return error_usage(error, "%s has more than %d words", name, SETTINGS_MOST);
+        }
+        words->word[words->n++] = word;
     }
-    return *n > 0 || error_usage(error, "%s is blank", name);
+    return true;
+}
+
+void settings_free(Words *words)
+{
+    mem_free(words->text);
+    *words = (Words){.n = 0};
 }
 
 bool settings_ints(const char *name, const char *standard, int least, int most, int *values, int *n, Error *error)
 {
-    const char *words[SETTINGS_MOST];
-    if (!settings_words(name, standard, words, n, error)) return false;
-    for (int i = 0; i < *n; i++) {
-        int64_t value;
-        if (!number_read_int(words[i], &value) || value < least || value > most)
-            return error_usage(error, "%s: '%s' is no whole number from %d to %d", name, words[i], least, most);
+    Words words;
+    if (!settings_words(name, standard, &words, error)) return false;
+    bool good = words.n > 0 || error_usage(error, "%s is blank", name);
+    for (int i = 0; i < words.n && good; i++) {
+        int64_t value = 0;
+        good = (number_read_int(words.word[i], &value) && value >= least && value <= most) ||
+               error_usage(error, "%s: '%s' is no whole number from %d to %d", name, words.word[i], least, most);
         values[i] = (int)value;
     }
-    return true;
+    *n = words.n;
+    settings_free(&words);
+    return good;
 }
 
 bool settings_int(const char *name, const char *standard, int least, int most, int *value, Error *error)

@@ -36,12 +36,13 @@ def read_checkpoint(path):
     options.read_string(header.pop("__metadata__")["options"])
     tensors = {}
     for name, entry in header.items():
-        if name.startswith("adam."):
-            continue
         begin, end = entry["data_offsets"]
         flat = torch.frombuffer(data, dtype=torch.float32, offset=begin, count=(end - begin) // 4)
         tensors[name] = flat.reshape(entry["shape"])
-    return tensors, options["model"]
+    weights = {name: tensor for name, tensor in tensors.items() if not name.startswith(("adam.", "ema."))}
+    for name in weights:  # where there is a moving average, ferry translates with that
+        weights[name] = tensors.get("ema." + name, weights[name])
+    return weights, options["model"]
 
 
 def peer_name(name):

@@ -22,9 +22,9 @@ static const char *threads_text(int n)
 }
 
 typedef struct Plan {
-    const char *shapes[SETTINGS_MOST];
+    Words shapes;
     int threads[SETTINGS_MOST];
-    int n_shapes, n_threads, repeat;
+    int n_threads, repeat;
     double seconds;
 } Plan;
 
@@ -183,24 +183,38 @@ static bool measure_shape(const Plan *plan, const double *copy, const char *shap
     return true;
 }
 
+/* So that nothing is measured if one of them is wrong. */
+static bool check_shapes(const Plan *plan, Error *error)
+{
+    bool good = true;
+    for (int i = 0; i < plan->shapes.n && good; i++) {
+        Options options;
+        good = workload_options(&options, plan->shapes.word[i], error);
+        if (good) options_free(&options);
+    }
+    return good;
+}
+
+static bool run_plan(const Plan *plan, Error *error)
+{
+    report_line("medians of %d, with the lowest and the highest; kernels %s, sgemm by %s %s", plan->repeat, kernel.name,
+                blas_name() ? "OpenBLAS" : "our kernel: there is no OpenBLAS;", blas_name() ? blas_name() : kernel.name);
+    double copy[SETTINGS_MOST];
+    measure_peaks(plan, copy);
+    for (int i = 0; i < plan->shapes.n; i++)
+        if (!measure_shape(plan, copy, plan->shapes.word[i], error)) return false;
+    return true;
+}
+
 bool bench_train(Error *error)
 {
     Plan plan;
-    if (!settings_words("SHAPES", "toy multi30k base", plan.shapes, &plan.n_shapes, error) ||
-        !settings_ints("THREADS", settings_threads(), 1, 1024, plan.threads, &plan.n_threads, error) ||
+    if (!settings_ints("THREADS", settings_threads(), 1, 1024, plan.threads, &plan.n_threads, error) ||
         !settings_int("REPEAT", "5", 1, FIGURE_RUNS, &plan.repeat, error) ||
         !settings_real("STEP_SECONDS", "0.5", &plan.seconds, error))
         return false;
-    for (int i = 0; i < plan.n_shapes; i++) { /* nothing is measured if one of them is wrong */
-        Options options;
-        if (!workload_options(&options, plan.shapes[i], error)) return false;
-        options_free(&options);
-    }
-    report_line("medians of %d, with the lowest and the highest; kernels %s, sgemm by %s %s", plan.repeat, kernel.name,
-                blas_name() ? "OpenBLAS" : "our kernel: there is no OpenBLAS;", blas_name() ? blas_name() : kernel.name);
-    double copy[SETTINGS_MOST];
-    measure_peaks(&plan, copy);
-    for (int i = 0; i < plan.n_shapes; i++)
-        if (!measure_shape(&plan, copy, plan.shapes[i], error)) return false;
-    return true;
+    if (!settings_words("SHAPES", "toy multi30k base", &plan.shapes, error)) return false;
+    const bool good = check_shapes(&plan, error) && run_plan(&plan, error);
+    settings_free(&plan.shapes);
+    return good;
 }

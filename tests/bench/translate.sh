@@ -19,6 +19,7 @@ trap 'rm -rf "$work"' EXIT
 # Both have OpenBLAS at its best kernel for this CPU, whatever the environment says.
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 blas=$(./ferry info | sed -n 's/^openblas	\([A-Za-z]*\)$/\1/p')
+[ -d "$RUN" ] || { echo "RUN=$RUN is no run folder" >&2; exit 2; }
 checkpoint=$RUN/best
 [ -e "$checkpoint" ] || checkpoint=$RUN/last
 

@@ -27,10 +27,10 @@ enum { MOST_LINES = 4000, MOST_ARGUMENTS = 8 + 2 * SETTINGS_MOST };
 /* The run folder, as ferry translate opens it, for greedy search: with what SET and PRECISION say. */
 static bool open_run(Run *run, const char *folder, Error *error)
 {
-    const char *words[SETTINGS_MOST], *argument[MOST_ARGUMENTS] = {"ferry", "translate", "-m", folder};
-    const char *precision = settings_text("PRECISION", "");
-    int n_words = 0, n = 4;
-    if (*settings_text("SET", "") && !settings_words("SET", "", words, &n_words, error)) return false;
+    const char *argument[MOST_ARGUMENTS] = {"ferry", "translate", "-m", folder}, *precision = settings_text("PRECISION", "");
+    Words set;
+    int n = 4;
+    if (!settings_words("SET", "", &set, error)) return false;
     /* Where this version has no such options, search is greedy, and the precision that of training. */
     char *setting = mem_format("%s.precision=%s", options_known("", "decode.precision") ? "decode" : "train", precision);
     if (options_known("", "decode.beam")) {
@@ -41,9 +41,9 @@ static bool open_run(Run *run, const char *folder, Error *error)
         argument[n++] = "--set";
         argument[n++] = setting;
     }
-    for (int i = 0; i < n_words; i++) {
+    for (int i = 0; i < set.n; i++) {
         argument[n++] = "--set";
-        argument[n++] = words[i];
+        argument[n++] = set.word[i];
     }
     CommandLine line;
     bool good = command_parse(&line, n, (char **)argument, error);
@@ -52,6 +52,7 @@ static bool open_run(Run *run, const char *folder, Error *error)
         command_free(&line);
     }
     mem_free(setting);
+    settings_free(&set);
     return good;
 }
 
