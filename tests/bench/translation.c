@@ -1,5 +1,6 @@
 #include "tests/bench/translation.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,15 +233,16 @@ bool translation_scale(const char *shape, int repeat, Error *error)
 {
     const char *trained = settings_text("RUN", "");
     if (*trained) return scale_with(trained, true, repeat, error);
-    char folder[] = "/tmp/ferry-bench-XXXXXX";
-    if (!mkdtemp(folder)) return error_set(error, "no temporary folder can be made in /tmp");
+    char *folder = mem_format("%s/ferry-bench-XXXXXX", settings_text("TMPDIR", "/tmp"));
+    if (!mkdtemp(folder)) return error_set(error, "the temporary folder %s cannot be made: %s", folder, strerror(errno));
     char *run = path_join(folder, "run");
     report_line("\ntraining one step for a model to load (untrained: its sentences end by their limit)");
     const bool good = make_run(folder, shape, error) && scale_with(run, false, repeat, error);
     mem_free(run);
-    char *command = mem_format("rm -rf %s", folder);
+    char *command = mem_format("rm -rf '%s'", folder);
     if (system(command)) warn("%s is left", folder);
     mem_free(command);
+    mem_free(folder);
     return good;
 }
 
