@@ -161,6 +161,11 @@ static bool open_data(Trainer *t, Error *error)
 
 /* ---- the model ---- */
 
+bool setup_machine(Trainer *t, Error *error)
+{
+    return machine_start(t->options, error);
+}
+
 bool setup_model(Trainer *t, Error *error)
 {
     const Options *o = t->options;
@@ -235,7 +240,7 @@ static bool open_log(Trainer *t, Error *error)
 
 bool setup_open(Trainer *t, Error *error)
 {
-    if (!machine_start(t->options, error) || !open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
+    if (!setup_machine(t, error) || !open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
         !setup_model(t, error) || !open_log(t, error))
         return false;
     say_model(t);

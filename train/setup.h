@@ -51,8 +51,9 @@ bool setup_find(Trainer *t, Error *error);
  */
 bool setup_open(Trainer *t, Error *error);
 
-/* The part of it that needs only options and tokenizer: model, optimizer, batches (of t->bitext), translator. For setup_open,
- * and for the bench, whose pairs are made up. */
+/* Two parts of it, also for the bench, whose pairs are made up: what computes, by the options; and what needs only that and a
+ * tokenizer: model, optimizer, batches (of t->bitext), translator. */
+bool setup_machine(Trainer *t, Error *error);
 bool setup_model(Trainer *t, Error *error);
 
 /* Free everything, whatever was set up. */

@@ -89,7 +89,7 @@ static bool trainer_open(Trainer *t, Bitext *bitext, const StepPlan *plan, Error
     t->tokenizer = workload_tokenizer(vocab_size);
     *bitext = workload_bitext(vocab_size, plan->lengths,
                               (N_BATCHES + 1) * plan->options.train_batch_tokens * plan->options.train_accumulate);
-    if (!setup_model(t, error)) return false;
+    if (!setup_machine(t, error) || !setup_model(t, error)) return false;
     t->batches.bitext = bitext;
     return true;
 }
@@ -196,7 +196,6 @@ bool stepper_measure(const StepPlan *plan, StepReport *report, Error *error)
     Bitext bitext;
     static Runs runs;
     *report = (StepReport){0};
-    if (!machine_start(&plan->options, error)) return false;
     bool good = trainer_open(&t, &bitext, plan, error) && plan_steps(&t, plan->seconds, &report->n_steps, error);
     if (good) {
         snprintf(report->kernel, sizeof report->kernel, "%s", machine_kernel());
