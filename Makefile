@@ -30,6 +30,7 @@ KERNEL_SRC = $(wildcard core/kernel_*.c)
 ENGINE_SRC = $(filter-out $(KERNEL_SRC),$(wildcard core/*.c)) $(wildcard autograd/*.c model/*.c data/*.c) \
              $(filter-out train/main.c,$(wildcard train/*.c))
 TEST_SRC   = $(wildcard tests/*.c)
+BENCH_SRC  = $(wildcard tests/bench/*.c)
 
 # $(call objects,FOLDER): the engine's objects below FOLDER (build, build/fp64)
 objects = $(ENGINE_SRC:%.c=$(1)/%.o) $(foreach isa,$(ISAS),$(KERNEL_SRC:%.c=$(1)/%.$(isa).o))
@@ -75,11 +76,11 @@ $(BUILD)/flags: always
 	+@mkdir -p $(@D)
 	+@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
 $(call objects,$(BUILD)) $(call objects,$(BUILD)/fp64) $(BUILD)/train/main.o: $(BUILD)/flags
-$(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
+$(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(BENCH_SRC:%.c=$(BUILD)/%.o): $(BUILD)/flags
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
-.PHONY: always packages test-packages toy test bench bench-peer sanitize install clean
+.PHONY: always packages test-packages toy test bench bench-scale bench-translate bench-peer sanitize install clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
@@ -93,20 +94,28 @@ toy: packages ## train a small English-French model and show what it learned
 	@echo
 	@data/toy/show.sh runs/toy
 
-TESTED = $(BUILD)/ferry $(BUILD)/tests/run32 $(BUILD)/tests/run64
+TESTED = $(BUILD)/ferry $(BUILD)/tests/run32 $(BUILD)/tests/run64 $(BUILD)/tests/bench/bench
 
 test: test-packages ## run all tests
 	@$(MAKE) --no-print-directory $(JOBS) $(TESTED)
 	@BUILD='$(BUILD)' tests/run.sh
 
-bench: packages ## measure training speed beside this machine's peaks
-	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/tests/bench/bench
-	@OMP_WAIT_POLICY=passive $(BUILD)/tests/bench/bench
+# They take SHAPES, THREADS, REPEAT, STEP_SECONDS, TSV, PRECISION, SET and others from make's command line: see README.md.
+BENCH = $(BUILD)/tests/bench/bench
+bench: packages ## measure training by op, beside this machine's peaks: make bench SHAPES="toy base" REPEAT=3
+	@$(MAKE) --no-print-directory $(JOBS) $(BENCH)
+	@$(BENCH) train
+bench-scale: packages ## how cost grows with sentences, vocabulary, width, threads, batches of translation
+	@$(MAKE) --no-print-directory $(JOBS) $(BENCH)
+	@$(BENCH) scale
+bench-translate: packages ## greedy translation beside PyTorch: make bench-translate RUN=folder DATA=folder PEER=script
+	@$(MAKE) --no-print-directory $(JOBS) $(BENCH) ferry
+	@BENCH='$(BENCH)' RUN='$(RUN)' DATA='$(DATA)' PEER='$(PEER)' tests/bench/translate.sh
 bench-peer: packages ## ferry beside another program: make bench-peer DATA=folder PEER='command'
 	@$(MAKE) --no-print-directory $(JOBS) ferry
 	@DATA='$(DATA)' PEER='$(PEER)' FLAGS='$(FLAGS)' tests/bench/peer.sh
 
-$(BUILD)/tests/bench/bench: $(BUILD)/tests/bench/bench.o $(call objects,$(BUILD))
+$(BUILD)/tests/bench/bench: $(BENCH_SRC:%.c=$(BUILD)/%.o) $(call objects,$(BUILD))
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 
 # No finding is tolerated: the first one ends the process.

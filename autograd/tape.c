@@ -76,11 +76,21 @@ void tape_free(Tape *tape)
     tape->last = NULL;
 }
 
+/* Run one of the node's two functions, under the observer's eyes. */
+static void run(Tape *tape, Node *node, bool backward)
+{
+    const OpDef *op = node->op;
+    TapeObserver *observer = tape->observer;
+    if (observer) observer->before(observer, op, backward);
+    (backward ? op->backward : op->forward)(tape, node);
+    if (observer) observer->after(observer, op, backward);
+}
+
 void tape_backward(Tape *tape)
 {
     for (Node *node = tape->last; node; node = node->previous) {
         for (Tensor *t = node->made; t; t = t->next) tape_grad(tape, t); /* zero if nothing depends on t */
-        node->op->backward(tape, node);
+        run(tape, node, true);
         for (Tensor *t = node->made; t; t = t->next) {
             pool_release(tape->gradients, t->grad);
             t->grad = NULL;
@@ -154,7 +164,7 @@ void *tape_node(Tape *tape, size_t bytes)
 void tape_run(Tape *tape, const OpDef *op, Node *node)
 {
     node->op = op;
-    op->forward(tape, node);
+    run(tape, node, false);
     if (!tape->recording) return;
     node->previous = tape->last;
     node->made = tape->made;

@@ -50,6 +50,14 @@ struct Node {
 #include "autograd/ops.def"
 #undef OP
 
+/* Whoever watches the ops, with a clock say: called right before and right after each forward and backward. What it does must
+ * not touch the pass. */
+typedef struct TapeObserver TapeObserver;
+struct TapeObserver {
+    void (*before)(TapeObserver *observer, const OpDef *op, bool backward);
+    void (*after)(TapeObserver *observer, const OpDef *op, bool backward);
+};
+
 struct Tape {
     Arena arena;    /* all tensors and nodes of the step */
     bool recording; /* build nodes and gradients */
@@ -61,6 +69,7 @@ struct Tape {
     Tensor *made; /* by the op that is being built */
     struct GradientPool *gradients;
     uint32_t n_dropouts; /* masks drawn so far in this pass */
+    TapeObserver *observer; /* NULL: nobody watches; the owner's to set, tape_begin leaves it */
 };
 
 /* Start as all zeros; tape_begin forgets the previous pass and its tensors. */

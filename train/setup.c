@@ -161,7 +161,15 @@ static bool open_data(Trainer *t, Error *error)
 
 /* ---- the model ---- */
 
-static bool open_model(Trainer *t, Error *error)
+bool setup_machine(Trainer *t, Error *error)
+{
+    if (!machine_start(t->options, error)) return false;
+    t->tape.precision = machine_precision((Precision)t->options->train_precision, "train.precision");
+    t->decode_precision = machine_precision((Precision)t->options->decode_precision, "decode.precision");
+    return true;
+}
+
+bool setup_model(Trainer *t, Error *error)
 {
     const Options *o = t->options;
     const ModelConfig config = run_model_config(o, tokenizer_size(t->tokenizer));
@@ -235,11 +243,8 @@ static bool open_log(Trainer *t, Error *error)
 
 bool setup_open(Trainer *t, Error *error)
 {
-    if (!machine_start(t->options, error)) return false;
-    t->tape.precision = machine_precision((Precision)t->options->train_precision, "train.precision");
-    t->decode_precision = machine_precision((Precision)t->options->decode_precision, "decode.precision");
-    if (!open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
-        !open_model(t, error) || !open_log(t, error))
+    if (!setup_machine(t, error) || !open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
+        !setup_model(t, error) || !open_log(t, error))
         return false;
     say_model(t);
     if (t->resumes) checkpoint_close(&t->checkpoint); /* so that its disk space is free once it is removed */

@@ -52,6 +52,11 @@ bool setup_find(Trainer *t, Error *error);
  */
 bool setup_open(Trainer *t, Error *error);
 
+/* Two parts of it, also for the bench, whose pairs are made up: what computes, by the options; and what needs only that and a
+ * tokenizer: model, optimizer, batches (of t->bitext), translator. */
+bool setup_machine(Trainer *t, Error *error);
+bool setup_model(Trainer *t, Error *error);
+
 /* Free everything, whatever was set up. */
 void setup_close(Trainer *t);
 

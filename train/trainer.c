@@ -48,7 +48,7 @@ static const char *not_finite(const Params *params)
     return "their sum";
 }
 
-static bool train_step(Trainer *t, Error *error)
+bool trainer_step(Trainer *t, Error *error)
 {
     Params *params = &t->model->params;
     int64_t n_tokens;
@@ -262,7 +262,7 @@ static bool loop(Trainer *t, Error *error)
         if (!signals_stop_requested() && !after_step(t, time_is_up(t->options, seconds), error)) return false;
         if (signals_stop_requested() || finished(t->options, &t->state, seconds)) break;
         const int64_t before = t->state.window_tokens;
-        if (!train_step(t, error)) return false;
+        if (!trainer_step(t, error)) return false;
         t->window_tokens += t->state.window_tokens - before;
         show_progress(t);
     }
