@@ -29,18 +29,30 @@ VEC_INLINE void BLOCK_NAME(rows_by_vectors)(const int rows, const int vectors, i
                                             size_t a_row, size_t a_k, const BLOCK_CELL *b, size_t b_stride, BLOCK_SCALAR *c,
                                             size_t c_stride, const BLOCK_SCALAR *bias, bool add)
 {
-    BLOCK_SUM sum[BLOCK_ROWS][2];
+    BLOCK_SUM sum[BLOCK_ROWS][2], part;
+    const BLOCK_SCALAR *start = bias ? bias : c;
+    const size_t start_stride = bias ? 0 : c_stride;
+    if (!bias && !add) {
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; i++)
+        for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-        for (int v = 0; v < vectors; v++) {
-            const BLOCK_SCALAR *start = bias ? bias + v * LANES : c + (size_t)i * c_stride + v * LANES;
-            const int n = v == vectors - 1 ? last : LANES;
-            sum[i][v] = (BLOCK_SUM){0};
-            if (!bias && !add) continue;
-            if (n == LANES) sum[i][v] = *(const BLOCK_NAME(SumUnaligned) *)start;
-            else memcpy(&sum[i][v], start, (size_t)n * sizeof *start);
+            for (int v = 0; v < vectors; v++) sum[i][v] = (BLOCK_SUM){0};
+    } else if (last == LANES) {
+#pragma GCC unroll 16
+        for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; v++)
+                sum[i][v] = *(const BLOCK_NAME(SumUnaligned) *)(start + (size_t)i * start_stride + v * LANES);
+    } else {
+#pragma GCC unroll 16
+        for (int i = 0; i < rows; i++) {
+            const BLOCK_SCALAR *from = start + (size_t)i * start_stride;
+            if (vectors == 2) sum[i][0] = *(const BLOCK_NAME(SumUnaligned) *)from;
+            part = (BLOCK_SUM){0};
+            memcpy(&part, from + (vectors - 1) * LANES, (size_t)last * sizeof *from);
+            sum[i][vectors - 1] = part;
         }
+    }
     for (int l = 0; l < k; l++) {
         BLOCK_NAME(Cells) row[2];
 #pragma GCC unroll 2
@@ -54,15 +66,21 @@ VEC_INLINE void BLOCK_NAME(rows_by_vectors)(const int rows, const int vectors, i
         a += a_k;
         b += b_stride;
     }
+    if (last == LANES) {
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; i++)
+        for (int i = 0; i < rows; i++)
 #pragma GCC unroll 2
-        for (int v = 0; v < vectors; v++) {
-            BLOCK_SCALAR *end = c + (size_t)i * c_stride + v * LANES;
-            const int n = v == vectors - 1 ? last : LANES;
-            if (n == LANES) *(BLOCK_NAME(SumUnaligned) *)end = sum[i][v];
-            else memcpy(end, &sum[i][v], (size_t)n * sizeof *end);
+            for (int v = 0; v < vectors; v++)
+                *(BLOCK_NAME(SumUnaligned) *)(c + (size_t)i * c_stride + v * LANES) = sum[i][v];
+    } else {
+#pragma GCC unroll 16
+        for (int i = 0; i < rows; i++) {
+            BLOCK_SCALAR *to = c + (size_t)i * c_stride;
+            if (vectors == 2) *(BLOCK_NAME(SumUnaligned) *)to = sum[i][0];
+            part = sum[i][vectors - 1];
+            memcpy(to + (vectors - 1) * LANES, &part, (size_t)last * sizeof *to);
         }
+    }
 }
 
 typedef void BLOCK_NAME(Block)(int last, int k, const BLOCK_CELL *a, size_t a_row, size_t a_k, const BLOCK_CELL *b,
