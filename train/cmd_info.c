@@ -6,6 +6,7 @@
 #include "core/blas.h"
 #include "core/kernels.h"
 #include "core/matmul.h"
+#include "core/matmul.h"
 #include "core/threads.h"
 #include "train/command.h"
 #include "train/machine.h"
@@ -36,7 +37,9 @@ static void describe_machine(void)
     printf("cpu\t%s\n", *name ? name : "unknown");
     printf("instruction sets\t");
     for (int i = 0; kernels_name(i); i++) printf("%s%s", i ? " " : "", kernels_name(i));
-    printf("\nkernels\t%s\nproducts\t%s\nthreads\t%d\n", kernel.name, machine_kernel(PRECISION_FP32), threads_count());
+    printf("\nkernels\t%s\nproducts\t%s\n", kernel.name, machine_kernel(PRECISION_FP32));
+    printf("products in bf16\t%s\n", matmul_can(PRECISION_BF16) ? machine_kernel(PRECISION_BF16) : "none here: fp32 instead");
+    printf("products in int8\t%s\nthreads\t%d\n", machine_kernel(PRECISION_INT8), threads_count());
     Error missing = {0};
     if (blas_load(&missing)) printf("openblas\t%s\n", blas_name());
     else printf("openblas\tnot used: %s\n", missing.text);
