@@ -52,6 +52,15 @@ void KERNEL_NAME(int8_row)(int n, const float *x, int offset, uint8_t *bytes, fl
     /* rintf, not the addition of 1.5 * 2^23: a fused multiply-add would round once where other processors round twice. */
     for (int i = 0; i < n; i++) bytes[i] = (uint8_t)((int32_t)rintf(x[i] * inverse) + offset);
 }
+
+void KERNEL_NAME(int8_scale)(int n, const int32_t *sum, int offset, const int32_t *column_sum, float row_scale,
+                             const float *column_scale, const float *start, float *c)
+{
+    if (start)
+        for (int j = 0; j < n; j++) c[j] = (float)(sum[j] - offset * column_sum[j]) * (row_scale * column_scale[j]) + start[j];
+    else
+        for (int j = 0; j < n; j++) c[j] = (float)(sum[j] - offset * column_sum[j]) * (row_scale * column_scale[j]);
+}
 #else
 typedef int kernel_int8_is_fp32_only;
 #endif

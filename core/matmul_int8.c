@@ -1,7 +1,7 @@
 /* The product with operands rounded to bytes, for inference (weights are packed once):
  *     C[i, j] = scale of row i * scale of column j * sum over k of a[i, k] w[k, j] + bias[j].
  * Units multiply unsigned by signed bytes, so activations carry an OFFSET of 128, which the columns' sums take off again. The
- * sum is exact, so every unit gives the same bits. */
+ * sum is exact, so every unit gives the same integers. */
 #ifndef FERRY_FP64
 #include <string.h>
 
@@ -67,11 +67,8 @@ static void tile(const Matmul *p, const void *operands, int i0, int i1, int pane
                       (const int32_t *)w->panels + (size_t)panel * (size_t)padded(p->k) * UNIT_PANEL, sum, UNIT_PANEL, false);
         for (int i = i0; i < i1; i++) {
             float *c = p->c + (size_t)i * p->c_stride + j0;
-            for (int j = 0; j < columns; j++) {
-                float start = p->bias ? p->bias[j0 + j] : p->add ? c[j] : 0;
-                int32_t exact = sum[(i - i0) * UNIT_PANEL + j] - OFFSET * w->column_sum[j0 + j];
-                c[j] = (float)exact * (o->scale[i] * w->scale[j0 + j]) + start;
-            }
+            kernel.int8_scale(columns, sum + (i - i0) * UNIT_PANEL, OFFSET, w->column_sum + j0, o->scale[i], w->scale + j0,
+                              p->bias ? p->bias + j0 : p->add ? c : NULL, c);
         }
     }
 }
