@@ -10,6 +10,7 @@
 #include "train/progress.h"
 #include "train/run.h"
 #include "train/scores.h"
+#include "train/store.h"
 
 typedef struct Trainer {
     const Options *options;
@@ -21,7 +22,8 @@ typedef struct Trainer {
     char *options_text; /* what origin.options points to */
 
     Tokenizer *tokenizer;
-    Bitext bitext, valid_pairs;
+    Store store; /* the training pairs */
+    Bitext valid_pairs;
     bool has_validation;
     TestSet valid_set;
     BatchIterator batches;

@@ -95,7 +95,7 @@ static bool every(int64_t step, int64_t interval)
 
 static double epochs_done(const Trainer *t)
 {
-    return (double)t->state.epoch + (double)t->state.position / (double)t->bitext.source.n;
+    return (double)t->state.epoch + (double)t->state.position / (double)batches_epoch_pairs(&t->store.bitext);
 }
 
 static bool validation_due(const Options *o, const TrainState *s)
@@ -131,7 +131,7 @@ static double validation_loss(Trainer *t)
     double nll = 0;
     int64_t n_tokens = 0;
     t->tape.dropout = false;
-    for (size_t first = 0; first < t->valid_pairs.source.n && !signals_stop_requested();) {
+    for (size_t first = 0; first < bitext_pairs(&t->valid_pairs) && !signals_stop_requested();) {
         first = batches_fill(&batch, &t->valid_pairs, first, (int32_t)t->options->decode_batch_tokens);
         tape_begin(&t->tape, false);
         LossSums sums;

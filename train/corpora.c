@@ -1,0 +1,234 @@
+#include "train/corpora.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "data/learner.h"
+#include "train/files.h"
+#include "train/number.h"
+#include "train/progress.h"
+
+/* ---- files ---- */
+
+/* All files are there, and none is standard input or a pipe, which can't be read twice. */
+static bool check_files(const FileList *files, const char *option, Error *error)
+{
+    for (int i = 0; i < files->n; i++) {
+        const char *path = files->path[i];
+        struct stat status;
+        const bool is_stdin = !strcmp(path, "-");
+        if (!is_stdin && stat(path, &status))
+            return error_set(error, "%s can't be read: %s; %s names it, and relative paths start at the folder in which "
+                             "ferry is run", path, strerror(errno), option);
+        if (is_stdin || !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+            return error_usage(error, "%s: training reads its text more than once, so %s must name files, not standard "
+                               "input or a pipe (data.train_pairs = - takes pairs from standard input)", path, option);
+    }
+    return true;
+}
+
+/* Copy standard input to the file. */
+static bool copy_stdin(const char *path, Error *error)
+{
+    enum { BLOCK = 1 << 16 };
+    AtomicFile *file = file_create(path, error);
+    char *block = mem_alloc(BLOCK);
+    bool good = file != NULL;
+    ssize_t n = 1;
+    while (good && n) {
+        do n = read(STDIN_FILENO, block, BLOCK);
+        while (n < 0 && errno == EINTR);
+        if (n < 0) good = error_set(error, "standard input can't be read: %s", strerror(errno));
+        else good = file_write(file, block, (size_t)n, error);
+    }
+    mem_free(block);
+    if (good) return file_commit(file, error);
+    file_abandon(file);
+    return false;
+}
+
+/* Put the name of the copy in place of "-". */
+static bool settle_stdin(FileList *pairs, const char *folder, bool resumes, Error *error)
+{
+    char *copy = NULL;
+    bool good = true;
+    for (int i = 0; i < pairs->n && good; i++) {
+        if (strcmp(pairs->path[i], "-")) continue;
+        if (copy) {
+            good = error_usage(error, "data.train_pairs names standard input (\"-\") twice");
+            break;
+        }
+        copy = path_join(folder, CORPORA_STDIN);
+        good = (resumes && file_exists(copy)) || copy_stdin(copy, error);
+        mem_free(pairs->path[i]);
+        pairs->path[i] = mem_string(copy);
+    }
+    mem_free(copy);
+    return good;
+}
+
+/* The corpora of two lists of files take the files' names. */
+static bool add_two_sides(Corpora *corpora, FileList *source, FileList *target, const char *which, Error *error)
+{
+    const FileList *missing = !source->n ? source : !target->n ? target : NULL;
+    if (missing)
+        return error_usage(error, "data.%s_%s is not set; name the text files in the configuration or by --set "
+                           "data.%s_%s=FILE", which, missing == source ? "source" : "target", which,
+                           missing == source ? "source" : "target");
+    if (source->n != target->n)
+        return error_usage(error, "%d source files but %d target files are named: file n of one side goes with file n of the "
+                           "other", source->n, target->n);
+    for (int i = 0; i < source->n; i++) {
+        corpora->corpus[corpora->n++] = (Corpus){.source = source->path[i], .target = target->path[i], .weight = 1};
+        source->path[i] = target->path[i] = NULL;
+    }
+    return true;
+}
+
+static bool set_weights(Corpora *corpora, const char *value, Error *error)
+{
+    FileList weights = lines_file_list(value);
+    bool good = !weights.n || weights.n == corpora->n;
+    if (!good)
+        error_usage(error, "data.train_weight has %d numbers for %d texts: it takes one for each file of data.train_source "
+                    "and data.train_pairs, in this order", weights.n, corpora->n);
+    double sum = 0;
+    for (int i = 0; i < weights.n && good; i++) {
+        double *weight = &corpora->corpus[i].weight;
+        good = number_read_real(weights.path[i], weight) && *weight >= 0 && *weight <= 1e6;
+        if (good) sum += *weight;
+        else error_usage(error, "data.train_weight: '%s': expected a number from 0 to 1e6", weights.path[i]);
+    }
+    if (good && weights.n && sum <= 0) good = error_usage(error, "data.train_weight leaves nothing: all weights are 0");
+    lines_file_list_free(&weights);
+    return good;
+}
+
+bool corpora_training(Corpora *corpora, const Options *o, const char *folder, bool resumes, Error *error)
+{
+    FileList source = lines_file_list(o->data_train_source), target = lines_file_list(o->data_train_target);
+    FileList pairs = lines_file_list(o->data_train_pairs);
+    *corpora = (Corpora){.corpus = mem_zalloc((size_t)(source.n + pairs.n) * sizeof *corpora->corpus)};
+    bool good = settle_stdin(&pairs, folder, resumes, error) && check_files(&source, "data.train_source", error) &&
+                check_files(&target, "data.train_target", error) && check_files(&pairs, "data.train_pairs", error);
+    if (good && (source.n || target.n || !pairs.n)) good = add_two_sides(corpora, &source, &target, "train", error);
+    for (int i = 0; i < pairs.n && good; i++) {
+        corpora->corpus[corpora->n++] = (Corpus){.source = pairs.path[i], .weight = 1};
+        pairs.path[i] = NULL;
+    }
+    good = good && set_weights(corpora, o->data_train_weight, error);
+    lines_file_list_free(&source);
+    lines_file_list_free(&target);
+    lines_file_list_free(&pairs);
+    return good;
+}
+
+bool corpora_validation(Corpora *corpora, const Options *o, Error *error)
+{
+    FileList source = lines_file_list(o->data_valid_source), target = lines_file_list(o->data_valid_target);
+    *corpora = (Corpora){.corpus = mem_zalloc((size_t)source.n * sizeof *corpora->corpus)};
+    const bool good = (!source.n && !target.n) ||
+                      (check_files(&source, "data.valid_source", error) && check_files(&target, "data.valid_target", error) &&
+                       add_two_sides(corpora, &source, &target, "valid", error));
+    lines_file_list_free(&source);
+    lines_file_list_free(&target);
+    return good;
+}
+
+void corpora_free(Corpora *corpora)
+{
+    for (int i = 0; i < corpora->n; i++) {
+        mem_free(corpora->corpus[i].source);
+        mem_free(corpora->corpus[i].target);
+    }
+    mem_free(corpora->corpus);
+    *corpora = (Corpora){0};
+}
+
+/* ---- the tokenizer ---- */
+
+static bool learn_from(Learner *learner, const Corpus *corpus, int64_t *n_pairs, Progress *progress, Error *error)
+{
+    PairReader *reader = pairs_open(corpus, error);
+    if (!reader) return false;
+    LinePair pair;
+    int status;
+    char count[FIGURE_SIZE];
+    while ((status = pairs_next(reader, &pair, error)) > 0) {
+        learner_add(learner, pair.source, pair.n_source);
+        learner_add(learner, pair.target, pair.n_target);
+        if (++*n_pairs % 4096 == 0)
+            progress_state(progress, "learning the vocabulary: %s pairs", progress_count(count, (double)*n_pairs));
+    }
+    pairs_close(reader);
+    return status == 0;
+}
+
+Tokenizer *corpora_learn(const Corpora *corpora, const Options *o, Error *error)
+{
+    Learner *learner = learner_new();
+    Progress progress;
+    progress_init(&progress, stderr);
+    progress.last = progress_clock(); /* what takes a moment needs no report */
+    int64_t n_pairs = 0;
+    bool good = true;
+    for (int i = 0; i < corpora->n && good; i++)
+        good = learn_from(learner, &corpora->corpus[i], &n_pairs, &progress, error);
+    progress_clear(&progress);
+    Tokenizer *tokenizer = good ? learner_finish(learner, (int)o->data_vocab_size, error) : NULL;
+    learner_free(learner);
+    return tokenizer;
+}
+
+/* ---- filters and counts ---- */
+
+BitextFilter corpora_training_filter(const Options *o)
+{
+    return (BitextFilter){.max_length = (int)o->data_max_length, .max_ratio = o->data_length_ratio};
+}
+
+BitextFilter corpora_validation_filter(const Options *o)
+{
+    return (BitextFilter){.max_length = (int)o->data_max_length};
+}
+
+static void say_counts(const BitextCounts *c)
+{
+    char source[FIGURE_SIZE], target[FIGURE_SIZE];
+    fprintf(stderr, "%" PRId64 " pairs, %s source and %s target tokens", c->n_pairs,
+            progress_count(source, (double)c->n_tokens_source), progress_count(target, (double)c->n_tokens_target));
+    const struct {
+        int64_t n;
+        const char *why;
+    } skipped[] = {
+        {c->n_blank_source, "with a blank source"}, {c->n_blank_target, "with a blank target"},
+        {c->n_too_long, "longer than data.max_length"}, {c->n_unequal, "beyond data.length_ratio"},
+    };
+    if (c->n_pairs < c->n_lines)
+        fprintf(stderr, "; skipped %" PRId64 " of %" PRId64 " lines", c->n_lines - c->n_pairs, c->n_lines);
+    const char *separator = ": ";
+    for (size_t i = 0; i < sizeof skipped / sizeof *skipped; i++) {
+        if (!skipped[i].n) continue;
+        fprintf(stderr, "%s%" PRId64 " %s", separator, skipped[i].n, skipped[i].why);
+        separator = ", ";
+    }
+    fputc('\n', stderr);
+}
+
+void corpora_say(const char *name, const Corpora *corpora, const BitextCounts *counts, const BitextCounts *total)
+{
+    fprintf(stderr, "%s: ", name);
+    say_counts(total);
+    for (int i = 0; i < corpora->n && corpora->n > 1; i++) {
+        const Corpus *corpus = &corpora->corpus[i];
+        fprintf(stderr, "  %s", corpus->source);
+        if (corpus->weight != 1) fprintf(stderr, " (weight %g)", corpus->weight);
+        fputs(": ", stderr);
+        say_counts(&counts[i]);
+    }
+}
