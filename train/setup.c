@@ -10,6 +10,7 @@
 #include "train/corpora.h"
 #include "train/files.h"
 #include "train/machine.h"
+#include "train/sets.h"
 #include "train/signals.h"
 
 /* ---- the checkpoint to go on from ---- */
@@ -115,6 +116,9 @@ static bool load_validation(Trainer *t, Error *error)
 static bool open_data(Trainer *t, Error *error)
 {
     const Options *o = t->options;
+    NamedSets tests;
+    if (!sets_parse(&tests, o->data_tests, error)) return false; /* a slip in it shows before training, not after */
+    sets_free(&tests);
     if (!load_training(t, error) || !check_epoch(&t->store.bitext, error)) return false;
     if (!t->resumes && tokenizer_size(t->tokenizer) < o->data_vocab_size)
         fprintf(stderr, "vocabulary: the text yields %d tokens, fewer than data.vocab_size = %" PRId64 "\n",
