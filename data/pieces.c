@@ -60,3 +60,11 @@ size_t pieces_next(const char *text, size_t n)
     }
     return i;
 }
+
+size_t pieces_next_word(const char *text, size_t n)
+{
+    size_t i = 1;
+    while (i < n && i < PIECES_MAX_BYTES && text[i] != ' ') i++;
+    while (i < n && ((uint8_t)text[i] & 0xC0) == 0x80) i--; /* not inside a character */
+    return i;
+}

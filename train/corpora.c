@@ -12,16 +12,18 @@
 #include "train/files.h"
 #include "train/number.h"
 #include "train/progress.h"
+#include "train/sets.h"
 
 /* ---- files ---- */
 
 /* All files are there, and none is standard input or a pipe, which can't be read twice. */
-static bool check_files(const FileList *files, const char *option, Error *error)
+static bool check_files(const FileList *files, const char *option, bool allows_stdin, Error *error)
 {
     for (int i = 0; i < files->n; i++) {
         const char *path = files->path[i];
         struct stat status;
         const bool is_stdin = !strcmp(path, "-");
+        if (is_stdin && allows_stdin) continue;
         if (!is_stdin && stat(path, &status))
             return error_set(error, "%s can't be read: %s; %s names it, and relative paths start at the folder in which "
                              "ferry is run", path, strerror(errno), option);
@@ -52,23 +54,21 @@ static bool copy_stdin(const char *path, Error *error)
     return false;
 }
 
-/* Put the name of the copy in place of "-". */
+/* Put the name of the copy, which is made unless the run resumes and has it, in place of "-". Without a folder, see only that
+ * "-" comes once. */
 static bool settle_stdin(FileList *pairs, const char *folder, bool resumes, Error *error)
 {
-    char *copy = NULL;
-    bool good = true;
-    for (int i = 0; i < pairs->n && good; i++) {
+    int found = -1;
+    for (int i = 0; i < pairs->n; i++) {
         if (strcmp(pairs->path[i], "-")) continue;
-        if (copy) {
-            good = error_usage(error, "data.train_pairs names standard input (\"-\") twice");
-            break;
-        }
-        copy = path_join(folder, CORPORA_STDIN);
-        good = (resumes && file_exists(copy)) || copy_stdin(copy, error);
-        mem_free(pairs->path[i]);
-        pairs->path[i] = mem_string(copy);
+        if (found >= 0) return error_usage(error, "data.train_pairs names standard input (\"-\") twice");
+        found = i;
     }
-    mem_free(copy);
+    if (found < 0 || !folder) return true;
+    char *copy = path_join(folder, CORPORA_STDIN);
+    const bool good = (resumes && file_exists(copy)) || copy_stdin(copy, error);
+    mem_free(pairs->path[found]);
+    pairs->path[found] = copy;
     return good;
 }
 
@@ -114,8 +114,8 @@ bool corpora_training(Corpora *corpora, const Options *o, const char *folder, bo
     FileList source = lines_file_list(o->data_train_source), target = lines_file_list(o->data_train_target);
     FileList pairs = lines_file_list(o->data_train_pairs);
     *corpora = (Corpora){.corpus = mem_zalloc((size_t)(source.n + pairs.n) * sizeof *corpora->corpus)};
-    bool good = settle_stdin(&pairs, folder, resumes, error) && check_files(&source, "data.train_source", error) &&
-                check_files(&target, "data.train_target", error) && check_files(&pairs, "data.train_pairs", error);
+    bool good = settle_stdin(&pairs, folder, resumes, error) && check_files(&source, "data.train_source", false, error) &&
+                check_files(&target, "data.train_target", false, error) && check_files(&pairs, "data.train_pairs", !folder, error);
     if (good && (source.n || target.n || !pairs.n)) good = add_two_sides(corpora, &source, &target, "train", error);
     for (int i = 0; i < pairs.n && good; i++) {
         corpora->corpus[corpora->n++] = (Corpus){.source = pairs.path[i], .weight = 1};
@@ -133,7 +133,7 @@ bool corpora_validation(Corpora *corpora, const Options *o, Error *error)
     FileList source = lines_file_list(o->data_valid_source), target = lines_file_list(o->data_valid_target);
     *corpora = (Corpora){.corpus = mem_zalloc((size_t)source.n * sizeof *corpora->corpus)};
     const bool good = (!source.n && !target.n) ||
-                      (check_files(&source, "data.valid_source", error) && check_files(&target, "data.valid_target", error) &&
+                      (check_files(&source, "data.valid_source", false, error) && check_files(&target, "data.valid_target", false, error) &&
                        add_two_sides(corpora, &source, &target, "valid", error));
     lines_file_list_free(&source);
     lines_file_list_free(&target);
@@ -169,6 +169,27 @@ static bool learn_from(Learner *learner, const Corpus *corpus, int64_t *n_pairs,
     return status == 0;
 }
 
+static bool prepare(Learner *learner, const Options *o, Error *error)
+{
+    FileList symbols = lines_file_list(o->data_symbols);
+    const bool good = learner_add_symbols(learner, &symbols, error) || error_context(error, "data.symbols");
+    if (o->data_tokenized == TOKENIZED_YES) learner_set_words(learner);
+    lines_file_list_free(&symbols);
+    return good;
+}
+
+static void say_vocabulary(const Learner *learner, const Tokenizer *tokenizer, int64_t wanted)
+{
+    char forgotten[FIGURE_SIZE], all[FIGURE_SIZE];
+    if (learner_forgotten(learner))
+        fprintf(stderr, "vocabulary: learned without the rarest words, %s of %s in the text, to bound the memory\n",
+                progress_count(forgotten, (double)learner_forgotten(learner)),
+                progress_count(all, (double)learner_pieces(learner)));
+    if (tokenizer_size(tokenizer) < wanted)
+        fprintf(stderr, "vocabulary: the text yields %d tokens, fewer than data.vocab_size = %" PRId64 "\n",
+                tokenizer_size(tokenizer), wanted);
+}
+
 Tokenizer *corpora_learn(const Corpora *corpora, const Options *o, Error *error)
 {
     Learner *learner = learner_new();
@@ -176,13 +197,29 @@ Tokenizer *corpora_learn(const Corpora *corpora, const Options *o, Error *error)
     progress_init(&progress, stderr);
     progress.last = progress_clock(); /* what takes a moment needs no report */
     int64_t n_pairs = 0;
-    bool good = true;
+    bool good = prepare(learner, o, error);
     for (int i = 0; i < corpora->n && good; i++)
         good = learn_from(learner, &corpora->corpus[i], &n_pairs, &progress, error);
     progress_clear(&progress);
     Tokenizer *tokenizer = good ? learner_finish(learner, (int)o->data_vocab_size, error) : NULL;
+    if (good && !tokenizer) error_context(error, "%s%s", corpora->corpus->source, corpora->n > 1 ? " .." : "");
+    if (tokenizer) say_vocabulary(learner, tokenizer, o->data_vocab_size);
     learner_free(learner);
     return tokenizer;
+}
+
+bool corpora_check(const Options *o, Error *error)
+{
+    Corpora training = {0}, validation = {0};
+    NamedSets tests = {0};
+    Learner *learner = learner_new();
+    const bool good = corpora_training(&training, o, NULL, false, error) && corpora_validation(&validation, o, error) &&
+                      sets_parse(&tests, o->data_tests, error) && prepare(learner, o, error);
+    learner_free(learner);
+    sets_free(&tests);
+    corpora_free(&validation);
+    corpora_free(&training);
+    return good;
 }
 
 /* ---- filters and counts ---- */

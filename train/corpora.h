@@ -12,6 +12,9 @@ typedef struct Corpora {
     int n;
 } Corpora;
 
+/* What the options say about texts is sound, and the files are there: to be told before anything is written. */
+bool corpora_check(const Options *options, Error *error);
+
 /* The training texts: data.train_source with data.train_target, then data.train_pairs, with data.train_weight. All files must
  * be there, and none a pipe, for they are read more than once. Standard input ("-" in train_pairs) is copied to the folder
  * first, unless the run `resumes` and has the copy. Free with corpora_free, also after an error. */

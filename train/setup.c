@@ -10,7 +10,6 @@
 #include "train/corpora.h"
 #include "train/files.h"
 #include "train/machine.h"
-#include "train/sets.h"
 #include "train/signals.h"
 
 /* ---- the checkpoint to go on from ---- */
@@ -115,15 +114,7 @@ static bool load_validation(Trainer *t, Error *error)
 
 static bool open_data(Trainer *t, Error *error)
 {
-    const Options *o = t->options;
-    NamedSets tests;
-    if (!sets_parse(&tests, o->data_tests, error)) return false; /* a slip in it shows before training, not after */
-    sets_free(&tests);
-    if (!load_training(t, error) || !check_epoch(&t->store.bitext, error)) return false;
-    if (!t->resumes && tokenizer_size(t->tokenizer) < o->data_vocab_size)
-        fprintf(stderr, "vocabulary: the text yields %d tokens, fewer than data.vocab_size = %" PRId64 "\n",
-                tokenizer_size(t->tokenizer), o->data_vocab_size);
-    return load_validation(t, error);
+    return load_training(t, error) && check_epoch(&t->store.bitext, error) && load_validation(t, error);
 }
 
 /* ---- the model ---- */
@@ -202,8 +193,8 @@ static bool open_log(Trainer *t, Error *error)
 
 bool setup_open(Trainer *t, Error *error)
 {
-    if (!machine_start(t->options, error) || !open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
-        !open_model(t, error) || !open_log(t, error))
+    if (!machine_start(t->options, error) || !corpora_check(t->options, error) || !open_folder(t, error) ||
+        !open_data(t, error) || !settle_origin(t, error) || !open_model(t, error) || !open_log(t, error))
         return false;
     say_model(t);
     if (t->resumes) checkpoint_close(&t->checkpoint); /* so that its disk space is free once it is removed */
