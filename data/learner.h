@@ -17,7 +17,7 @@
 
 enum {
     LEARNER_MIN_CHARACTER = 5,
-    LEARNER_MOST_BYTES = 4 << 20, /* some 400,000 words; learning takes up to 100 times as many bytes */
+    LEARNER_MOST_BYTES = 4 << 20, /* some 400,000 words; learning takes some 60 times as many bytes */
 };
 
 typedef struct Learner Learner;
