@@ -95,8 +95,8 @@ static bool set_weights(Corpora *corpora, const char *value, Error *error)
     FileList weights = lines_file_list(value);
     bool good = !weights.n || weights.n == corpora->n;
     if (!good)
-        error_usage(error, "data.train_weight has %d numbers for %d texts: it takes one for each file of data.train_source "
-                    "and data.train_pairs, in this order", weights.n, corpora->n);
+        error_usage(error, "data.train_weight has %d numbers, not %d: it takes one for each file of data.train_source, then "
+                    "of data.train_pairs", weights.n, corpora->n);
     double sum = 0;
     for (int i = 0; i < weights.n && good; i++) {
         double *weight = &corpora->corpus[i].weight;
