@@ -167,6 +167,14 @@ uint64_t batches_epoch_pairs(const Bitext *bitext)
     return n;
 }
 
+uint64_t batches_hash(const Bitext *bitext, uint64_t hash)
+{
+    bool plain = true;
+    for (int i = 0; i < bitext->n_parts; i++) plain = plain && bitext->part[i].weight == 1;
+    for (int i = 0; i < bitext->n_parts && !plain; i++) hash = (hash ^ bitext->part[i].n_pairs) * 0x100000001B3u;
+    return hash;
+}
+
 uint32_t batches_pair(const BatchIterator *iterator, uint32_t position)
 {
     const Bitext *bitext = iterator->bitext;

@@ -47,6 +47,10 @@ void batches_next(BatchIterator *iterator, BatchBuffer *buffer);
 /* The number of pairs of an epoch: of each part of the bitext, its weight times its pairs, rounded, at least one. */
 uint64_t batches_epoch_pairs(const Bitext *bitext);
 
+/* What the batches depend on besides seed and budget: `hash`, that of the bitext, and where weights differ from 1 also the
+ * numbers of pairs of its parts. */
+uint64_t batches_hash(const Bitext *bitext, uint64_t hash);
+
 /* The pair at `position` of the epoch. A part of n pairs whose weight is w comes floor(w) times, and then a share of
  * (w - floor(w)) n of its pairs: those that follow in a random order of the part which goes round from epoch to epoch, so
  * that all of its pairs come equally often in the long run. */

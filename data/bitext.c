@@ -26,7 +26,7 @@ void bitext_copy(const Bitext *bitext, size_t pair, BitextSide side, int32_t *ou
 enum { N_PARTS = 8, PART_PAIRS = 128 };
 
 typedef struct Part {
-    TokenizerCache *cache;
+    TokenizerCache *cache;            /* NULL until it is needed */
     Text text;                        /* lines, source and target in turn */
     size_t end[2 * PART_PAIRS];       /* of each line in the text */
     Tokens tokens;
@@ -59,6 +59,7 @@ static int fill(Part part[N_PARTS], PairReader *reader, int *status, Error *erro
 static void tokenize(Part *part, const Tokenizer *tokenizer)
 {
     size_t first = 0;
+    if (!part->cache) part->cache = tokenizer_cache_new();
     for (int i = 0; i < 2 * part->n_pairs; i++) {
         const char *line = part->text.data ? part->text.data + first : "";
         tokenizer_encode(tokenizer, part->cache, line, part->end[i] - first, &part->tokens);
@@ -107,7 +108,6 @@ bool bitext_read(const Corpus *corpus, const Tokenizer *tokenizer, const BitextF
     PairReader *reader = pairs_open(corpus, error);
     if (!reader) return false;
     Part *part = mem_zalloc(N_PARTS * sizeof *part);
-    for (int i = 0; i < N_PARTS; i++) part[i].cache = tokenizer_cache_new();
     int status = 1;
     bool good = true;
     while (good && status > 0) {

@@ -17,6 +17,10 @@ static const unsigned char kinds[32] = {
 
 static Kind kind_of(int32_t code)
 {
+    if (code < 0x80) { /* the same, faster */
+        const int32_t letter = code | 0x20;
+        return letter >= 'a' && letter <= 'z' ? KIND_LETTER : code >= '0' && code <= '9' ? KIND_DIGIT : KIND_OTHER;
+    }
     return (Kind)kinds[utf8proc_category(code)];
 }
 

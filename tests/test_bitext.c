@@ -428,6 +428,14 @@ START_TEST(weights_say_how_often_pairs_come)
             assert_pair(&buffer.batch, s, &bitext, batches_pair(&here, position++));
     }
     ck_assert_uint_eq(position, n_epoch);
+    /* Other borders between the parts are other data, unless all weigh the same. */
+    const uint64_t hash = batches_hash(&bitext, 5);
+    part[0].n_pairs--;
+    part[1].n_pairs++;
+    ck_assert_uint_ne(batches_hash(&bitext, 5), hash);
+    ck_assert_uint_ne(batches_hash(&bitext, 6), batches_hash(&bitext, 5));
+    for (int i = 0; i < 4; i++) part[i].weight = 1;
+    ck_assert_uint_eq(batches_hash(&bitext, 5), 5);
     batches_free(&buffer);
     sequences_free(&bitext.sides);
 }

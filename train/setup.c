@@ -149,7 +149,7 @@ static bool settle_origin(Trainer *t, Error *error)
 {
     t->options_text = options_to_text(t->options);
     t->origin = (CheckpointOrigin){.options = t->options_text, .tokenizer_hash = tokenizer_hash(t->tokenizer),
-                                   .data_hash = t->store.hash, .kernel = machine_kernel()};
+                                   .data_hash = batches_hash(&t->store.bitext, t->store.hash), .kernel = machine_kernel()};
     if (!t->resumes) return true;
     if (t->origin.data_hash != t->checkpoint.origin.data_hash)
         return error_set(error,
