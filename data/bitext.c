@@ -5,6 +5,26 @@
 
 #include "core/memory.h"
 
+Bitext bitext_new(int32_t vocab_size)
+{
+    return (Bitext){.sides = sequences_new(vocab_size)};
+}
+
+void bitext_add_part(Bitext *bitext, double weight)
+{
+    const size_t bytes = (size_t)bitext->n_parts * sizeof *bitext->part;
+    bitext->part = mem_resize(bitext->part, bytes, bytes + sizeof *bitext->part);
+    bitext->part[bitext->n_parts++] = (BitextPart){.weight = weight};
+}
+
+void bitext_append(Bitext *bitext, const int32_t *source, size_t n_source, const int32_t *target, size_t n_target)
+{
+    CHECK(bitext->n_parts > 0, "a pair without a part");
+    sequences_append(&bitext->sides, source, n_source);
+    sequences_append(&bitext->sides, target, n_target);
+    bitext->part[bitext->n_parts - 1].n_pairs++;
+}
+
 size_t bitext_pairs(const Bitext *bitext)
 {
     return bitext->sides.n / 2;
@@ -129,12 +149,11 @@ bool bitext_read(const Corpus *corpus, const Tokenizer *tokenizer, const BitextF
 
 /* ---- into memory ---- */
 
-static bool append(void *self, const int32_t *source, size_t n_source, const int32_t *target, size_t n_target, Error *error)
+/* BitextTake of a Bitext */
+static bool take_pair(void *self, const int32_t *source, size_t n_source, const int32_t *target, size_t n_target, Error *error)
 {
     (void)error;
-    Sequences *sides = self;
-    sequences_append(sides, source, n_source);
-    sequences_append(sides, target, n_target);
+    bitext_append(self, source, n_source, target, n_target);
     return true;
 }
 
@@ -165,13 +184,11 @@ bool bitext_check(const BitextCounts *c, const Corpus *corpus, int n_corpora, co
 bool bitext_load(Bitext *bitext, const Tokenizer *tokenizer, const Corpus *corpus, int n_corpora, const BitextFilter *filter,
                  Error *error)
 {
-    Bitext new = {.sides = sequences_new(tokenizer_size(tokenizer)), .n_parts = n_corpora};
-    new.part = mem_zalloc((size_t)n_corpora * sizeof *new.part);
+    Bitext new = bitext_new(tokenizer_size(tokenizer));
     bool good = true;
     for (int i = 0; i < n_corpora && good; i++) {
-        const int64_t before = new.counts.n_pairs;
-        good = bitext_read(&corpus[i], tokenizer, filter, append, &new.sides, &new.counts, error);
-        new.part[i] = (BitextPart){.n_pairs = (uint32_t)(new.counts.n_pairs - before), .weight = corpus[i].weight};
+        bitext_add_part(&new, corpus[i].weight);
+        good = bitext_read(&corpus[i], tokenizer, filter, take_pair, &new, &new.counts, error);
     }
     good = good && bitext_check(&new.counts, corpus, n_corpora, filter, error);
     if (good) *bitext = new;

@@ -38,12 +38,19 @@ typedef struct BitextPart {
     double weight; /* 2: twice an epoch; 0.25: a quarter of them, other ones in each epoch */
 } BitextPart;
 
+/* Made by bitext_load, by hand with the functions below, or lent from files (train/store.h). */
 typedef struct Bitext {
     Sequences sides;  /* sequence 2i is the source of pair i and ends in TOKEN_EOS; 2i + 1 its target, without BOS and EOS */
     BitextPart *part; /* [n_parts], in the order of the pairs */
     int n_parts;
     BitextCounts counts;
 } Bitext;
+
+/* An empty one for tokens 0 .. vocab_size-1; one more part, empty; one more pair, to the last part: the source with EOS, the
+ * target without. `counts` stay as they are. */
+Bitext bitext_new(int32_t vocab_size);
+void bitext_add_part(Bitext *bitext, double weight);
+void bitext_append(Bitext *bitext, const int32_t *source, size_t n_source, const int32_t *target, size_t n_target);
 
 size_t bitext_pairs(const Bitext *bitext);
 /* The number of tokens of a side of a pair; and the tokens, to out[that many]. */

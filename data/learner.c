@@ -398,8 +398,8 @@ Tokenizer *learner_finish(Learner *learner, int vocab_size, Error *error)
 {
     const int least = tokenizer_size(learner->base);
     if (vocab_size < least) {
-        error_usage(error, "a vocabulary of %d tokens is too small: it must be at least %d, for the bytes%s", vocab_size, least,
-                    least > TOKENIZER_MIN_SIZE ? " and the symbols, two tokens each" : "");
+        error_usage(error, "a vocabulary of %d tokens is too small: it must be at least %d, for the bytes%s", vocab_size,
+                    least, least > TOKENIZER_MIN_SIZE ? " and the symbols, two tokens each" : "");
         return NULL;
     }
     if (!learner->pieces.n) {

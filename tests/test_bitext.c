@@ -261,18 +261,18 @@ END_TEST
 /* Pair i is told apart by its first token, 3 + i. */
 static Bitext random_bitext(uint32_t n, uint32_t longest)
 {
-    Bitext bitext = {.sides = sequences_new(100000), .part = mem_alloc(sizeof *bitext.part), .n_parts = 1};
-    bitext.part[0] = (BitextPart){.n_pairs = n, .weight = 1};
+    Bitext bitext = bitext_new(100000);
+    bitext_add_part(&bitext, 1);
     RandomStream stream = random_stream(2, RANDOM_TEST, n, longest);
     int32_t token[1000];
     for (uint32_t i = 0; i < n; i++) {
         uint32_t n_source = 1 + random_below(&stream, 2 * i, longest);
         uint32_t n_target = 1 + random_below(&stream, 2 * i + 1, longest);
         for (uint32_t k = 0; k < 1000; k++) token[k] = (int32_t)(3 + i + k);
-        token[n_source] = TOKEN_EOS;
-        sequences_append(&bitext.sides, token, n_source + 1);
-        token[n_source] = (int32_t)(3 + i + n_source);
-        sequences_append(&bitext.sides, token, n_target);
+        int32_t source[1001];
+        memcpy(source, token, n_source * sizeof *token);
+        source[n_source] = TOKEN_EOS;
+        bitext_append(&bitext, source, n_source + 1, token, n_target);
     }
     return bitext;
 }

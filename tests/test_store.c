@@ -22,6 +22,7 @@ typedef struct Fixture {
     Tokenizer *tokenizer;
     BitextFilter filter;
     Bitext expected; /* loaded into memory */
+    Bitext bitext; /* lent from the store */
     Store store;
     Error error;
 } Fixture;
@@ -67,7 +68,13 @@ static void end(Fixture *f)
 
 static void open_store(Fixture *f)
 {
-    ck_assert_msg(store_open(&f->store, f->folder, f->corpus, 2, f->tokenizer, &f->filter, &f->error), "%s", f->error.text);
+    ck_assert_msg(store_open(&f->store, &f->bitext, f->folder, f->corpus, 2, f->tokenizer, &f->filter, &f->error), "%s", f->error.text);
+}
+
+static void close_store(Fixture *f)
+{
+    bitext_free(&f->bitext);
+    store_close(&f->store);
 }
 
 /* What tells a file that was written anew from the one before. */
@@ -104,12 +111,12 @@ START_TEST(the_store_holds_what_memory_would)
     ck_assert(f.expected.counts.n_blank_source && f.expected.counts.n_blank_target && f.expected.counts.n_too_long &&
               f.expected.counts.n_unequal && f.expected.counts.n_pairs > 2000);
     open_store(&f);
-    assert_same(&f.store.bitext, &f.expected);
+    assert_same(&f.bitext, &f.expected);
     ck_assert_uint_eq(f.store.hash, bitext_hash(&f.expected));
     ck_assert_int_eq(f.store.counts[0].n_lines, 3000);
     ck_assert_int_eq(f.store.counts[1].n_lines, 300);
     ck_assert_int_eq(f.store.counts[1].n_pairs, f.expected.part[1].n_pairs);
-    store_close(&f.store);
+    close_store(&f);
     end(&f);
 }
 END_TEST
@@ -132,9 +139,9 @@ START_TEST(four_bytes_a_token)
     bitext_free(&f.expected);
     ck_assert(bitext_load(&f.expected, f.tokenizer, f.corpus, 2, &f.filter, &f.error));
     open_store(&f);
-    ck_assert_int_eq(f.store.bitext.sides.width, 4);
-    assert_same(&f.store.bitext, &f.expected);
-    store_close(&f.store);
+    ck_assert_int_eq(f.bitext.sides.width, 4);
+    assert_same(&f.bitext, &f.expected);
+    close_store(&f);
     learner_free(learner);
     text_free(&word);
     end(&f);
@@ -145,7 +152,7 @@ END_TEST
 static bool is_kept(Fixture *f)
 {
     const ino_t tokens = number_of(f, STORE_TOKENS), index = number_of(f, STORE_INDEX);
-    store_close(&f->store);
+    close_store(f);
     bitext_free(&f->expected);
     ck_assert(bitext_load(&f->expected, f->tokenizer, f->corpus, 2, &f->filter, &f->error));
     /* Open them, so that the numbers of removed files are not given to new ones. */
@@ -156,7 +163,7 @@ static bool is_kept(Fixture *f)
     fclose(index_file);
     mem_free(tokens_path);
     mem_free(index_path);
-    assert_same(&f->store.bitext, &f->expected);
+    assert_same(&f->bitext, &f->expected);
     ck_assert_uint_eq(f->store.hash, bitext_hash(&f->expected));
     const bool same_tokens = tokens == number_of(f, STORE_TOKENS), same_index = index == number_of(f, STORE_INDEX);
     ck_assert_int_eq(same_tokens, same_index);
@@ -198,7 +205,7 @@ START_TEST(it_is_made_again_when_something_changed)
     ck_assert(!is_kept(&f));
     ck_assert_uint_ne(f.store.hash, changed);
     mem_free(text);
-    store_close(&f.store);
+    close_store(&f);
     end(&f);
 }
 END_TEST
@@ -223,9 +230,9 @@ START_TEST(damage_is_found)
         size_t n;
         char *data = file_read_all(path, &n, &f.error);
         for (int kind = 0; kind < 24; kind++) {
-            store_close(&f.store);
+            close_store(&f);
             if (kind == 0) ck_assert_int_eq(unlink(path), 0);
-            else if (kind < 8) overwrite(path, data, n * (size_t)(kind - 1) / 7 - (kind == 7)); /* cut off, at last by a byte */
+            else if (kind < 8) overwrite(path, data, n * (size_t)(kind - 1) / 7 - (kind == 7)); /* cut, at last by a byte */
             else if (kind == 8) {
                 char *longer = mem_zalloc(n + 8);
                 memcpy(longer, data, n);
@@ -237,7 +244,7 @@ START_TEST(damage_is_found)
                 overwrite(path, data, n);
                 data[at] ^= 4;
             }
-            Bitext *bitext = &f.store.bitext;
+            Bitext *bitext = &f.bitext;
             const ino_t before = kind ? number_of(&f, names[which]) : 0;
             FILE *keep = kind ? fopen(path, "rb") : NULL; /* its number is not given to another file */
             open_store(&f);
@@ -249,7 +256,7 @@ START_TEST(damage_is_found)
         mem_free(data);
         mem_free(path);
     }
-    store_close(&f.store);
+    close_store(&f);
     end(&f);
 }
 END_TEST
@@ -263,17 +270,17 @@ START_TEST(failing_writes)
     open_store(&f);
     const int n_calls = files_fail_call(0, 0);
     ck_assert_int_gt(n_calls, 8);
-    store_close(&f.store);
+    close_store(&f);
     for (int call = 1; call <= n_calls; call++) {
         f.filter.max_length = 150 + call; /* what is there is of another filter */
         files_fail_call(call, 28);
-        const bool good = store_open(&f.store, f.folder, f.corpus, 2, f.tokenizer, &f.filter, &f.error);
+        const bool good = store_open(&f.store, &f.bitext, f.folder, f.corpus, 2, f.tokenizer, &f.filter, &f.error);
         files_fail_call(0, 0);
-        if (good) store_close(&f.store); /* removing a leftover that isn't there may fail */
+        if (good) close_store(&f); /* removing a leftover that isn't there may fail */
         f.filter.max_length = 150;
         open_store(&f);
         ENSURE(f.store.hash == hash, "after call %d failed", call);
-        store_close(&f.store);
+        close_store(&f);
     }
     end(&f);
 }
@@ -283,7 +290,7 @@ START_TEST(no_pair_is_no_store)
 {
     Fixture f = fixture();
     f.filter.max_length = 1;
-    ck_assert(!store_open(&f.store, f.folder, f.corpus, 2, f.tokenizer, &f.filter, &f.error));
+    ck_assert(!store_open(&f.store, &f.bitext, f.folder, f.corpus, 2, f.tokenizer, &f.filter, &f.error));
     ck_assert_msg(strstr(f.error.text, "no pair is left of the 3300"), "%s", f.error.text);
     char *path = path_join(f.folder, STORE_INDEX);
     ck_assert(!file_exists(path));

@@ -114,8 +114,10 @@ bool corpora_training(Corpora *corpora, const Options *o, const char *folder, bo
     FileList source = lines_file_list(o->data_train_source), target = lines_file_list(o->data_train_target);
     FileList pairs = lines_file_list(o->data_train_pairs);
     *corpora = (Corpora){.corpus = mem_zalloc((size_t)(source.n + pairs.n) * sizeof *corpora->corpus)};
-    bool good = settle_stdin(&pairs, folder, resumes, error) && check_files(&source, "data.train_source", false, error) &&
-                check_files(&target, "data.train_target", false, error) && check_files(&pairs, "data.train_pairs", !folder, error);
+    bool good = settle_stdin(&pairs, folder, resumes, error) &&
+                check_files(&source, "data.train_source", false, error) &&
+                check_files(&target, "data.train_target", false, error) &&
+                check_files(&pairs, "data.train_pairs", !folder, error);
     if (good && (source.n || target.n || !pairs.n)) good = add_two_sides(corpora, &source, &target, "train", error);
     for (int i = 0; i < pairs.n && good; i++) {
         corpora->corpus[corpora->n++] = (Corpus){.source = pairs.path[i], .weight = 1};
@@ -132,9 +134,9 @@ bool corpora_validation(Corpora *corpora, const Options *o, Error *error)
 {
     FileList source = lines_file_list(o->data_valid_source), target = lines_file_list(o->data_valid_target);
     *corpora = (Corpora){.corpus = mem_zalloc((size_t)source.n * sizeof *corpora->corpus)};
-    const bool good = (!source.n && !target.n) ||
-                      (check_files(&source, "data.valid_source", false, error) && check_files(&target, "data.valid_target", false, error) &&
-                       add_two_sides(corpora, &source, &target, "valid", error));
+    const bool good = (!source.n && !target.n) || (check_files(&source, "data.valid_source", false, error) &&
+                                                   check_files(&target, "data.valid_target", false, error) &&
+                                                   add_two_sides(corpora, &source, &target, "valid", error));
     lines_file_list_free(&source);
     lines_file_list_free(&target);
     return good;

@@ -81,8 +81,8 @@ static bool load_training(Trainer *t, Error *error)
     const BitextFilter filter = corpora_training_filter(t->options);
     const bool good = corpora_training(&corpora, t->options, t->folder, t->resumes, error) &&
                       open_tokenizer(t, &corpora, error) &&
-                      store_open(&t->store, t->folder, corpora.corpus, corpora.n, t->tokenizer, &filter, error);
-    if (good) corpora_say("training", &corpora, t->store.counts, &t->store.bitext.counts);
+                      store_open(&t->store, &t->bitext, t->folder, corpora.corpus, corpora.n, t->tokenizer, &filter, error);
+    if (good) corpora_say("training", &corpora, t->store.counts, &t->bitext.counts);
     corpora_free(&corpora);
     return good;
 }
@@ -114,7 +114,7 @@ static bool load_validation(Trainer *t, Error *error)
 
 static bool open_data(Trainer *t, Error *error)
 {
-    return load_training(t, error) && check_epoch(&t->store.bitext, error) && load_validation(t, error);
+    return load_training(t, error) && check_epoch(&t->bitext, error) && load_validation(t, error);
 }
 
 /* ---- the model ---- */
@@ -126,7 +126,7 @@ static bool open_model(Trainer *t, Error *error)
     t->model = model_new(&config, true);
     adam_init(&t->adam, t->model->params.size, o->train_beta1, o->train_beta2, o->train_epsilon);
     t->batches = (BatchIterator){
-        .bitext = &t->store.bitext, .seed = (uint64_t)o->train_seed, .batch_tokens = (int32_t)o->train_batch_tokens};
+        .bitext = &t->bitext, .seed = (uint64_t)o->train_seed, .batch_tokens = (int32_t)o->train_batch_tokens};
     t->batch = mem_zalloc((size_t)o->train_accumulate * sizeof *t->batch);
     t->tape.seed = (uint64_t)o->train_seed;
     translator_init(&t->translator, t->model, t->tokenizer, o);
@@ -149,7 +149,7 @@ static bool settle_origin(Trainer *t, Error *error)
 {
     t->options_text = options_to_text(t->options);
     t->origin = (CheckpointOrigin){.options = t->options_text, .tokenizer_hash = tokenizer_hash(t->tokenizer),
-                                   .data_hash = batches_hash(&t->store.bitext, t->store.hash), .kernel = machine_kernel()};
+                                   .data_hash = batches_hash(&t->bitext, t->store.hash), .kernel = machine_kernel()};
     if (!t->resumes) return true;
     if (t->origin.data_hash != t->checkpoint.origin.data_hash)
         return error_set(error,
@@ -212,6 +212,7 @@ void setup_close(Trainer *t)
     tape_free(&t->tape);
     adam_free(&t->adam);
     model_free(t->model);
+    bitext_free(&t->bitext);
     store_close(&t->store);
     bitext_free(&t->valid_pairs);
     tokenizer_free(t->tokenizer);

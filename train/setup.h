@@ -22,8 +22,8 @@ typedef struct Trainer {
     char *options_text; /* what origin.options points to */
 
     Tokenizer *tokenizer;
-    Store store; /* the training pairs */
-    Bitext valid_pairs;
+    Bitext bitext, valid_pairs;
+    Store store; /* where the tokens of `bitext` lie */
     bool has_validation;
     TestSet valid_set;
     BatchIterator batches;

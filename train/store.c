@@ -65,7 +65,7 @@ static void unmap(StoreMap *map)
     *map = (StoreMap){0};
 }
 
-/* Map folder/name. False if it isn't there, is empty or can't be mapped: then *error says why, or nothing if it isn't there. */
+/* Map folder/name. False if it isn't there, is empty or can't be mapped; *error says why, except if it isn't there. */
 static bool map_file(StoreMap *map, const char *folder, const char *name, Error *error)
 {
     char *path = path_join(folder, name);
@@ -101,25 +101,25 @@ static const StoreEnd *find_end(const Store *store)
 static bool borders_are_sound(const uint64_t *start, const StoreEnd *end)
 {
     bool good = start[0] == 0 && start[2 * end->n_pairs] == end->n_tokens;
-    for (size_t i = 0; i < 2 * end->n_pairs && good; i++) good = start[i] <= start[i + 1] && start[i + 1] - start[i] <= INT32_MAX;
+    for (size_t i = 0; i < 2 * end->n_pairs && good; i++)
+        good = start[i] <= start[i + 1] && start[i + 1] - start[i] <= INT32_MAX;
     return good;
 }
 
 /* Let the bitext be what the maps hold. */
-static void lend(Store *store, const StoreEnd *end)
+static void lend(Store *store, const StoreEnd *end, Bitext *bitext)
 {
     const uint64_t *start = store->index.data;
     const BitextCounts *counts = (const void *)(start + 2 * end->n_pairs + 1);
     store->hash = end->hash;
-    store->bitext.sides = (Sequences){
-        .width = (int)end->width, .data = (void *)store->tokens.data, .start = (uint64_t *)start, .n = 2 * end->n_pairs};
-    store->bitext.n_parts = (int)end->n_parts;
-    store->bitext.part = mem_zalloc(end->n_parts * sizeof *store->bitext.part);
+    *bitext = (Bitext){.sides = {.width = (int)end->width, .data = (void *)store->tokens.data, .start = (uint64_t *)start,
+                                 .n = 2 * end->n_pairs}};
     store->counts = mem_alloc(end->n_parts * sizeof *store->counts);
     for (size_t i = 0; i < end->n_parts; i++) {
         store->counts[i] = counts[i];
-        store->bitext.part[i].n_pairs = (uint32_t)counts[i].n_pairs;
-        bitext_add_counts(&store->bitext.counts, &counts[i]);
+        bitext_add_part(bitext, 1);
+        bitext->part[i].n_pairs = (uint32_t)counts[i].n_pairs;
+        bitext_add_counts(&bitext->counts, &counts[i]);
     }
 }
 
@@ -132,10 +132,11 @@ static void advise(const Store *store, int advice)
 
 typedef enum Found { FOUND, FOUND_NOTHING, FOUND_OTHER, FOUND_DAMAGED } Found;
 
-/* Open what is there. What is not FOUND leaves the store empty. */
-static Found find(Store *store, const char *folder, uint64_t key, Error *error)
+/* Open what is there. What is not FOUND leaves the store and the bitext empty. */
+static Found find(Store *store, Bitext *bitext, const char *folder, uint64_t key, Error *error)
 {
     *store = (Store){0};
+    *bitext = (Bitext){0};
     Found found = FOUND_NOTHING;
     if (map_file(&store->index, folder, STORE_INDEX, error) && map_file(&store->tokens, folder, STORE_TOKENS, error)) {
         const StoreEnd *end = find_end(store);
@@ -145,12 +146,15 @@ static Found find(Store *store, const char *folder, uint64_t key, Error *error)
             found = borders_are_sound(store->index.data, end) ? FOUND : FOUND_DAMAGED;
         }
         if (found == FOUND) {
-            lend(store, end);
-            if (bitext_hash(&store->bitext) != store->hash) found = FOUND_DAMAGED;
+            lend(store, end, bitext);
+            if (bitext_hash(bitext) != store->hash) found = FOUND_DAMAGED;
             advise(store, MADV_RANDOM);
         }
     }
-    if (found != FOUND) store_close(store);
+    if (found != FOUND) {
+        bitext_free(bitext);
+        store_close(store);
+    }
     return found;
 }
 
@@ -221,7 +225,8 @@ static bool put_pair(void *self, const int32_t *source, size_t n_source, const i
     Writer *w = self;
     w->hash = bitext_hash_pair(w->hash, source, n_source, target, n_target);
     char count[FIGURE_SIZE];
-    if (++w->n_pairs % 4096 == 0) progress_state(&w->progress, "tokenizing: %s pairs", progress_count(count, (double)w->n_pairs));
+    if (++w->n_pairs % 4096 == 0)
+        progress_state(&w->progress, "tokenizing: %s pairs", progress_count(count, (double)w->n_pairs));
     return put_side(w, source, n_source, error) && put_side(w, target, n_target, error);
 }
 
@@ -276,24 +281,24 @@ static bool make(const char *folder, const Corpus *corpus, int n_corpora, const 
 
 /* ---- both ---- */
 
-bool store_open(Store *store, const char *folder, const Corpus *corpus, int n_corpora, const Tokenizer *tokenizer,
-                const BitextFilter *filter, Error *error)
+bool store_open(Store *store, Bitext *bitext, const char *folder, const Corpus *corpus, int n_corpora,
+                const Tokenizer *tokenizer, const BitextFilter *filter, Error *error)
 {
     const uint64_t key = key_of(corpus, n_corpora, tokenizer, filter);
-    Found found = find(store, folder, key, error);
+    Found found = find(store, bitext, folder, key, error);
     if (found == FOUND_DAMAGED) warn("%s/%s or %s is damaged; the text is tokenized again", folder, STORE_TOKENS, STORE_INDEX);
     if (found != FOUND) {
         error_set(error, "%s: what was just written to %s and %s is not what is there", folder, STORE_TOKENS, STORE_INDEX);
-        if (!make(folder, corpus, n_corpora, tokenizer, filter, key, error) || find(store, folder, key, error) != FOUND)
+        if (!make(folder, corpus, n_corpora, tokenizer, filter, key, error) ||
+            find(store, bitext, folder, key, error) != FOUND)
             return false;
     }
-    for (int i = 0; i < n_corpora; i++) store->bitext.part[i].weight = corpus[i].weight;
+    for (int i = 0; i < n_corpora; i++) bitext->part[i].weight = corpus[i].weight;
     return true;
 }
 
 void store_close(Store *store)
 {
-    bitext_free(&store->bitext);
     mem_free(store->counts);
     unmap(&store->tokens);
     unmap(&store->index);

@@ -18,8 +18,7 @@ typedef struct StoreMap {
 } StoreMap;
 
 typedef struct Store {
-    Bitext bitext;        /* its tokens lie in the maps; a part for each corpus */
-    BitextCounts *counts; /* [bitext.n_parts], of each corpus */
+    BitextCounts *counts; /* [n_corpora] */
     uint64_t hash;        /* bitext_hash */
     StoreMap tokens, index;
 } Store;
@@ -27,9 +26,9 @@ typedef struct Store {
 /* Open the folder's store if it is sound and was made from these files as they are now, with this tokenizer and filter; else
  * tokenize the corpora into a new one, in constant memory. Whether a file is as it was is told by its size, its number and
  * its times; `hash` tells whether the pairs are, and is computed from the tokens on disk each time. Reports what takes long
- * on standard error. Close with store_close. */
-bool store_open(Store *store, const char *folder, const Corpus *corpus, int n_corpora, const Tokenizer *tokenizer,
-                const BitextFilter *filter, Error *error);
+ * on standard error. *bitext, a part for each corpus, lies in the maps: free it, then close the store. */
+bool store_open(Store *store, Bitext *bitext, const char *folder, const Corpus *corpus, int n_corpora,
+                const Tokenizer *tokenizer, const BitextFilter *filter, Error *error);
 void store_close(Store *store);
 
 #endif

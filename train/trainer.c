@@ -95,7 +95,7 @@ static bool every(int64_t step, int64_t interval)
 
 static double epochs_done(const Trainer *t)
 {
-    return (double)t->state.epoch + (double)t->state.position / (double)batches_epoch_pairs(&t->store.bitext);
+    return (double)t->state.epoch + (double)t->state.position / (double)batches_epoch_pairs(&t->bitext);
 }
 
 static bool validation_due(const Options *o, const TrainState *s)
