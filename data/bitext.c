@@ -42,8 +42,9 @@ void bitext_copy(const Bitext *bitext, size_t pair, BitextSide side, int32_t *ou
 
 /* ---- reading ---- */
 
-/* Lines are read in blocks, whose parts are tokenized side by side. */
-enum { N_PARTS = 8, PART_PAIRS = 128 };
+/* Lines are read in blocks, whose parts are tokenized side by side: large enough for threads that wait for each other on a
+ * busy machine, small enough for memory, however long the lines are. */
+enum { N_PARTS = 8, PART_PAIRS = 1024, PART_BYTES = 1 << 18 };
 
 typedef struct Part {
     TokenizerCache *cache;            /* NULL until it is needed */
@@ -62,7 +63,7 @@ static void add_lines(Part *part, const LinePair *pair)
     part->end[2 * part->n_pairs++ + 1] = part->text.n;
 }
 
-/* Fill the parts one by one; *status is that of the last pairs_next. Returns the number of pairs. */
+/* Fill the parts one by one; *status is that of the last pairs_next. Returns the number of parts in use. */
 static int fill(Part part[N_PARTS], PairReader *reader, int *status, Error *error)
 {
     for (int i = 0; i < N_PARTS; i++) {
@@ -70,10 +71,12 @@ static int fill(Part part[N_PARTS], PairReader *reader, int *status, Error *erro
         part[i].n_pairs = 0;
     }
     LinePair pair;
-    int n = 0;
-    while (n < N_PARTS * PART_PAIRS && (*status = pairs_next(reader, &pair, error)) > 0)
-        add_lines(&part[n++ / PART_PAIRS], &pair);
-    return n;
+    int i = 0;
+    while (i < N_PARTS && (*status = pairs_next(reader, &pair, error)) > 0) {
+        add_lines(&part[i], &pair);
+        i += part[i].n_pairs == PART_PAIRS || part[i].text.n >= PART_BYTES;
+    }
+    return i < N_PARTS && part[i].n_pairs ? i + 1 : i;
 }
 
 static void tokenize(Part *part, const Tokenizer *tokenizer)
@@ -131,7 +134,7 @@ bool bitext_read(const Corpus *corpus, const Tokenizer *tokenizer, const BitextF
     int status = 1;
     bool good = true;
     while (good && status > 0) {
-        const int n = fill(part, reader, &status, error), n_parts = (n + PART_PAIRS - 1) / PART_PAIRS;
+        const int n_parts = fill(part, reader, &status, error);
         good = status >= 0;
 #pragma omp parallel for schedule(dynamic) if (n_parts > 1)
         for (int i = 0; i < n_parts; i++) tokenize(&part[i], tokenizer);

@@ -147,10 +147,11 @@ END_TEST
 /* More lines than are tokenized at a time, in order, the same whatever the number of threads. */
 START_TEST(long_files_keep_their_order)
 {
-    enum { N = 5000 };
+    enum { N = 20000 };
     Text source = {0}, target = {0};
     for (int i = 0; i < N; i++) {
         text_append_format(&source, "line %d\n", i);
+        for (int k = 0; k < 100000 && i == 100; k++) text_append(&target, "long ", 5); /* fills a part alone */
         text_append_format(&target, "%s%d\n", i % 7 ? "ligne " : "", i);
     }
     text_append(&source, "", 1);
@@ -164,7 +165,7 @@ START_TEST(long_files_keep_their_order)
         ck_assert_int_eq(l.bitext.counts.n_pairs, N);
         for (size_t i = 0; i < N; i++) {
             char digits[8];
-            int32_t token[32];
+            static int32_t token[600000];
             const int n = snprintf(digits, sizeof digits, "%d", (int)i);
             bitext_copy(&l.bitext, i, BITEXT_TARGET, token);
             const int32_t *last = token + bitext_length(&l.bitext, i, BITEXT_TARGET) - n;
