@@ -132,8 +132,9 @@ void learner_add(Learner *learner, const char *text, size_t length)
     size_t n;
     int32_t symbol;
     while ((piece = tokenizer_next_piece(&cursor, &n, &symbol))) {
+        if (symbol >= 0) continue;
+        count_piece(learner, piece, n, 1);
         learner->n_pieces++;
-        if (symbol < 0) count_piece(learner, piece, n, 1);
     }
     if (learner->pieces.pool.n > 4 * learner->most_bytes) forget(learner, 2 * learner->most_bytes);
 }

@@ -115,7 +115,7 @@ static const char *read_line(Tokenizer *tokenizer, const char *line, size_t n)
     if (skip_word(&line, &n, "merge ")) return read_merge(tokenizer, line, n);
     if (skip_word(&line, &n, "symbol ")) return read_whole(tokenizer, line, n, tokenizer_add_symbol);
     if (skip_word(&line, &n, "word ")) return read_whole(tokenizer, line, n, tokenizer_add_word);
-    return "neither \"char X\" nor \"merge X Y\"";
+    return "not \"symbol X\", \"char X\", \"merge X Y\" or \"word X\"";
 }
 
 /* The header must be as header_format writes it. */

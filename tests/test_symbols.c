@@ -158,6 +158,31 @@ START_TEST(words_are_what_blanks_separate)
 }
 END_TEST
 
+/* Lines in the wrong place, and what can't be a symbol or a word. Each file is refused for its third line. */
+START_TEST(files_with_faults)
+{
+    static const char *const lines[] = {
+        "symbol <a>\nsymbol <a>\n", "char \xC3\xA9\nsymbol <a>\n", "word \xE2\x96\x81" "ab\nsymbol <a>\n",
+        "merge a b\nsymbol <a>\n", "symbol <a>\nsymbol <s>\n", "symbol <a>\nsymbol a\n", "symbol <a>\nsymbol a\\u{20}b\n",
+        "symbol <a>\nsymbol \n", "symbol <a>\nmerge a <a>\n", "word \xE2\x96\x81" "ab\nmerge a b\n",
+        "word \xE2\x96\x81" "ab\nchar \xC3\xA9\n", "merge a b\nword \xE2\x96\x81" "ab\n",
+        "word \xE2\x96\x81" "ab\nword \xE2\x96\x81" "ab\n", "word \xE2\x96\x81" "ab\nword ab\n",
+        "word \xE2\x96\x81" "ab\nword \n", "word \xE2\x96\x81" "ab\nword \xE2\x96\x81" "a\xE2\x96\x81" "b\n",
+    };
+    char *folder = temp_folder();
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        Error error = {0};
+        char *content = mem_format("ferry tokenizer 1, 400 tokens, hash 00000000\n%s", lines[i]);
+        char *path = temp_file(folder, "tokenizer", content, strlen(content));
+        ck_assert_ptr_null(tokenizer_file_load(path, &error));
+        ck_assert_msg(strstr(error.text, "line 3: ") != NULL, "%s: %s", lines[i], error.text);
+        mem_free(path);
+        mem_free(content);
+    }
+    temp_remove(folder);
+}
+END_TEST
+
 /* Any text, a megabyte without a blank too, with symbols and words. */
 START_TEST(nasty_text_comes_back)
 {
@@ -231,6 +256,7 @@ Suite *suite_symbols(void)
     tcase_add_test(tcase, symbols_take_part_in_no_merge);
     tcase_add_test(tcase, what_can_be_no_symbol);
     tcase_add_test(tcase, words_are_what_blanks_separate);
+    tcase_add_test(tcase, files_with_faults);
     tcase_add_test(tcase, nasty_text_comes_back);
     tcase_add_test(tcase, learning_is_bounded);
     suite_add_tcase(suite, tcase);

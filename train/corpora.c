@@ -263,7 +263,7 @@ void corpora_say(const char *name, const Corpora *corpora, const BitextCounts *c
 {
     fprintf(stderr, "%s: ", name);
     say_counts(total);
-    for (int i = 0; i < corpora->n && corpora->n > 1; i++) {
+    for (int i = 0; corpora && corpora->n > 1 && i < corpora->n; i++) {
         const Corpus *corpus = &corpora->corpus[i];
         fprintf(stderr, "  %s", corpus->source);
         if (corpus->weight != 1) fprintf(stderr, " (weight %g)", corpus->weight);

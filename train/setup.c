@@ -106,8 +106,7 @@ static bool load_validation(Trainer *t, Error *error)
                             scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
         good = t->has_validation;
     }
-    const Corpora one = {.n = 1};
-    if (t->has_validation) corpora_say("validation", &one, NULL, &t->valid_pairs.counts);
+    if (t->has_validation) corpora_say("validation", NULL, NULL, &t->valid_pairs.counts);
     corpora_free(&corpora);
     return good;
 }
