@@ -42,52 +42,33 @@ void bitext_copy(const Bitext *bitext, size_t pair, BitextSide side, int32_t *ou
 
 /* ---- reading ---- */
 
-/* Lines are read in blocks, whose parts are tokenized side by side: large enough for threads that wait for each other on a
- * busy machine, small enough for memory, however long the lines are. */
-enum { N_PARTS = 8, PART_PAIRS = 1024, PART_BYTES = 1 << 18 };
+/* Blocks of lines are read one after the other and tokenized side by side. */
+enum { N_PARTS = 8 };
 
 typedef struct Part {
-    TokenizerCache *cache;            /* NULL until it is needed */
-    Text text;                        /* lines, source and target in turn */
-    size_t end[2 * PART_PAIRS];       /* of each line in the text */
+    PairBlock lines;
+    TokenizerCache *cache;             /* NULL until it is needed */
     Tokens tokens;
-    size_t token_end[2 * PART_PAIRS]; /* of each line's tokens; source lines have their EOS */
-    int n_pairs;
+    size_t token_end[2 * PAIRS_BLOCK]; /* of each line's tokens; source lines have their EOS */
 } Part;
 
-static void add_lines(Part *part, const LinePair *pair)
-{
-    text_append(&part->text, pair->source, pair->n_source);
-    part->end[2 * part->n_pairs] = part->text.n;
-    text_append(&part->text, pair->target, pair->n_target);
-    part->end[2 * part->n_pairs++ + 1] = part->text.n;
-}
-
-/* Fill the parts one by one; *status is that of the last pairs_next. Returns the number of parts in use. */
+/* Fill the parts one by one; *status is that of the last. Returns the number of parts in use. */
 static int fill(Part part[N_PARTS], PairReader *reader, int *status, Error *error)
 {
-    for (int i = 0; i < N_PARTS; i++) {
-        part[i].text.n = part[i].tokens.n = 0;
-        part[i].n_pairs = 0;
-    }
-    LinePair pair;
-    int i = 0;
-    while (i < N_PARTS && (*status = pairs_next(reader, &pair, error)) > 0) {
-        add_lines(&part[i], &pair);
-        i += part[i].n_pairs == PART_PAIRS || part[i].text.n >= PART_BYTES;
-    }
-    return i < N_PARTS && part[i].n_pairs ? i + 1 : i;
+    int n = 0;
+    while (n < N_PARTS && (*status = pairs_next_block(reader, &part[n].lines, error)) > 0) n++;
+    return n;
 }
 
 static void tokenize(Part *part, const Tokenizer *tokenizer)
 {
-    size_t first = 0;
     if (!part->cache) part->cache = tokenizer_cache_new();
-    for (int i = 0; i < 2 * part->n_pairs; i++) {
-        const char *line = part->text.data ? part->text.data + first : "";
-        tokenizer_encode(tokenizer, part->cache, line, part->end[i] - first, &part->tokens);
+    part->tokens.n = 0;
+    for (int i = 0; i < 2 * part->lines.n; i++) {
+        size_t n;
+        const char *line = pairs_line(&part->lines, i, &n);
+        tokenizer_encode(tokenizer, part->cache, line, n, &part->tokens);
         if (i % 2 == BITEXT_SOURCE) tokenizer_append(&part->tokens, TOKEN_EOS);
-        first = part->end[i];
         part->token_end[i] = part->tokens.n;
     }
 }
@@ -109,7 +90,7 @@ static bool give(const Part *part, const BitextFilter *filter, BitextTake *take,
                  Error *error)
 {
     size_t first = 0;
-    for (int i = 0; i < part->n_pairs; i++) {
+    for (int i = 0; i < part->lines.n; i++) {
         const size_t middle = part->token_end[2 * i], end = part->token_end[2 * i + 1];
         const int32_t *token = part->tokens.token + first;
         const size_t n_source = middle - first, n_target = end - middle;
@@ -143,7 +124,7 @@ bool bitext_read(const Corpus *corpus, const Tokenizer *tokenizer, const BitextF
     for (int i = 0; i < N_PARTS; i++) {
         tokenizer_cache_free(part[i].cache);
         tokenizer_tokens_free(&part[i].tokens);
-        text_free(&part[i].text);
+        text_free(&part[i].lines.text);
     }
     mem_free(part);
     pairs_close(reader);

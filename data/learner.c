@@ -124,6 +124,11 @@ static void forget(Learner *learner, size_t most_bytes)
     mem_free(rank);
 }
 
+static void bound(Learner *learner)
+{
+    if (learner->pieces.pool.n > 4 * learner->most_bytes) forget(learner, 2 * learner->most_bytes);
+}
+
 void learner_add(Learner *learner, const char *text, size_t length)
 {
     pieces_prepare(&learner->text, text, length);
@@ -136,7 +141,19 @@ void learner_add(Learner *learner, const char *text, size_t length)
         count_piece(learner, piece, n, 1);
         learner->n_pieces++;
     }
-    if (learner->pieces.pool.n > 4 * learner->most_bytes) forget(learner, 2 * learner->most_bytes);
+    bound(learner);
+}
+
+void learner_merge(Learner *learner, const Learner *other)
+{
+    for (int32_t i = 0; i < other->pieces.n; i++) {
+        size_t n;
+        const char *piece = strings_get(&other->pieces, i, &n);
+        count_piece(learner, piece, n, other->count[i]);
+    }
+    learner->n_pieces += other->n_pieces;
+    learner->n_forgotten += other->n_forgotten;
+    bound(learner);
 }
 
 /* ---- characters ---- */

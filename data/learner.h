@@ -33,6 +33,9 @@ void learner_set_bound(Learner *learner, size_t most_bytes);
 
 void learner_add(Learner *learner, const char *text, size_t length);
 
+/* Add all that was added to another learner. */
+void learner_merge(Learner *learner, const Learner *other);
+
 /* The tokenizer of at most `vocab_size` tokens (at least TOKENIZER_MIN_SIZE and the symbols, else a usage error);
  * tokenizer_size tells how many it became: fewer if the text is poor. NULL and *error if no text was added. May forget rare
  * pieces. */

@@ -78,3 +78,31 @@ int pairs_next(PairReader *reader, LinePair *pair, Error *error)
     if (target < 0) return -1;
     return source == target ? source : unequal(reader->source, reader->target, error);
 }
+
+/* ---- blocks ---- */
+
+static void add_line(PairBlock *block, int i, const char *line, size_t n)
+{
+    text_append(&block->text, line, n);
+    block->end[i] = block->text.n;
+}
+
+int pairs_next_block(PairReader *reader, PairBlock *block, Error *error)
+{
+    block->text.n = 0;
+    block->n = 0;
+    LinePair pair;
+    int status = 1;
+    while (block->n < PAIRS_BLOCK && block->text.n < PAIRS_BLOCK_BYTES && (status = pairs_next(reader, &pair, error)) > 0) {
+        add_line(block, 2 * block->n, pair.source, pair.n_source);
+        add_line(block, 2 * block->n++ + 1, pair.target, pair.n_target);
+    }
+    return status < 0 ? -1 : block->n > 0;
+}
+
+const char *pairs_line(const PairBlock *block, int i, size_t *n)
+{
+    const size_t first = i ? block->end[i - 1] : 0;
+    *n = block->end[i] - first;
+    return *n ? block->text.data + first : "";
+}

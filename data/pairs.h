@@ -27,6 +27,21 @@ PairReader *pairs_open(const Corpus *corpus, Error *error);
  * message has both counts); a line that isn't blank lacks its tab. What follows a second tab is ignored. */
 int pairs_next(PairReader *reader, LinePair *pair, Error *error);
 
+/* Pairs that are handled at once: enough of them for threads that wait for each other on a busy machine, few enough for
+ * memory, however long the lines are. Starts as all zeros. */
+enum { PAIRS_BLOCK = 1024, PAIRS_BLOCK_BYTES = 1 << 18 };
+
+typedef struct PairBlock {
+    Text text;                   /* the lines, source and target in turn */
+    size_t end[2 * PAIRS_BLOCK]; /* of each line in the text */
+    int n;                       /* pairs */
+} PairBlock;
+
+/* The next pairs; 1 some, 0 the end, -1 *error. */
+int pairs_next_block(PairReader *reader, PairBlock *block, Error *error);
+/* Line i: the source of pair i / 2 if i is even, else its target. Not terminated. */
+const char *pairs_line(const PairBlock *block, int i, size_t *n);
+
 /* NULL is allowed. */
 void pairs_close(PairReader *reader);
 

@@ -248,6 +248,29 @@ START_TEST(learning_is_bounded)
 }
 END_TEST
 
+START_TEST(learners_are_merged)
+{
+    Error error = {0};
+    Text text = {0};
+    Learner *all = learner_new(), *half[] = {learner_new(), learner_new()};
+    for (uint32_t i = 0; i < 200; i++) {
+        nasty_text(&text, i);
+        learner_add(all, text.data, text.n);
+        learner_add(half[i % 3 > 0], text.data, text.n);
+    }
+    learner_merge(half[0], half[1]);
+    ck_assert_int_eq(learner_pieces(half[0]), learner_pieces(all));
+    Tokenizer *a = learner_finish(all, 600, &error), *b = learner_finish(half[0], 600, &error);
+    ck_assert_int_gt(tokenizer_size(a), 500);
+    ck_assert_uint_eq(tokenizer_hash(a), tokenizer_hash(b));
+    tokenizer_free(a);
+    tokenizer_free(b);
+    learner_free(all);
+    for (int i = 0; i < 2; i++) learner_free(half[i]);
+    text_free(&text);
+}
+END_TEST
+
 Suite *suite_symbols(void)
 {
     Suite *suite = suite_create("symbols");
@@ -259,6 +282,7 @@ Suite *suite_symbols(void)
     tcase_add_test(tcase, files_with_faults);
     tcase_add_test(tcase, nasty_text_comes_back);
     tcase_add_test(tcase, learning_is_bounded);
+    tcase_add_test(tcase, learners_are_merged);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -154,23 +154,6 @@ void corpora_free(Corpora *corpora)
 
 /* ---- the tokenizer ---- */
 
-static bool learn_from(Learner *learner, const Corpus *corpus, int64_t *n_pairs, Progress *progress, Error *error)
-{
-    PairReader *reader = pairs_open(corpus, error);
-    if (!reader) return false;
-    LinePair pair;
-    int status;
-    char count[FIGURE_SIZE];
-    while ((status = pairs_next(reader, &pair, error)) > 0) {
-        learner_add(learner, pair.source, pair.n_source);
-        learner_add(learner, pair.target, pair.n_target);
-        if (++*n_pairs % 4096 == 0)
-            progress_state(progress, "learning the vocabulary: %s pairs", progress_count(count, (double)*n_pairs));
-    }
-    pairs_close(reader);
-    return status == 0;
-}
-
 static bool prepare(Learner *learner, const Options *o, Error *error)
 {
     FileList symbols = lines_file_list(o->data_symbols);
@@ -178,6 +161,39 @@ static bool prepare(Learner *learner, const Options *o, Error *error)
     if (o->data_tokenized == TOKENIZED_YES) learner_set_words(learner);
     lines_file_list_free(&symbols);
     return good;
+}
+
+/* The two sides are learned side by side. What is learned doesn't depend on how many threads there are. */
+enum { N_SIDES = 2, N_BLOCKS = 8 };
+
+static void add_side(Learner *learner, const PairBlock *block, int n_blocks, int side)
+{
+    for (int b = 0; b < n_blocks; b++)
+        for (int i = side; i < 2 * block[b].n; i += N_SIDES) {
+            size_t n;
+            const char *line = pairs_line(&block[b], i, &n);
+            learner_add(learner, line, n);
+        }
+}
+
+static bool learn_from(Learner *learner[N_SIDES], const Corpus *corpus, int64_t *n_pairs, Progress *progress, Error *error)
+{
+    PairReader *reader = pairs_open(corpus, error);
+    if (!reader) return false;
+    PairBlock *block = mem_zalloc(N_BLOCKS * sizeof *block);
+    int status = 1;
+    char count[FIGURE_SIZE];
+    while (status > 0) {
+        int n = 0;
+        for (; n < N_BLOCKS && (status = pairs_next_block(reader, &block[n], error)) > 0; n++) *n_pairs += block[n].n;
+#pragma omp parallel for if (n > 1)
+        for (int side = 0; side < N_SIDES; side++) add_side(learner[side], block, n, side);
+        progress_state(progress, "learning the vocabulary: %s pairs", progress_count(count, (double)*n_pairs));
+    }
+    for (int i = 0; i < N_BLOCKS; i++) text_free(&block[i].text);
+    mem_free(block);
+    pairs_close(reader);
+    return status == 0;
 }
 
 static void say_vocabulary(const Learner *learner, const Tokenizer *tokenizer, int64_t wanted)
@@ -194,19 +210,23 @@ static void say_vocabulary(const Learner *learner, const Tokenizer *tokenizer, i
 
 Tokenizer *corpora_learn(const Corpora *corpora, const Options *o, Error *error)
 {
-    Learner *learner = learner_new();
+    Learner *learner[N_SIDES] = {learner_new(), learner_new()};
     Progress progress;
     progress_init(&progress, stderr);
     progress.last = progress_clock(); /* what takes a moment needs no report */
     int64_t n_pairs = 0;
-    bool good = prepare(learner, o, error);
+    bool good = prepare(learner[0], o, error) && prepare(learner[1], o, error);
     for (int i = 0; i < corpora->n && good; i++)
         good = learn_from(learner, &corpora->corpus[i], &n_pairs, &progress, error);
     progress_clear(&progress);
-    Tokenizer *tokenizer = good ? learner_finish(learner, (int)o->data_vocab_size, error) : NULL;
-    if (good && !tokenizer) error_context(error, "%s%s", corpora->corpus->source, corpora->n > 1 ? " .." : "");
-    if (tokenizer) say_vocabulary(learner, tokenizer, o->data_vocab_size);
-    learner_free(learner);
+    Tokenizer *tokenizer = NULL;
+    if (good) {
+        learner_merge(learner[0], learner[1]);
+        tokenizer = learner_finish(learner[0], (int)o->data_vocab_size, error);
+        if (tokenizer) say_vocabulary(learner[0], tokenizer, o->data_vocab_size);
+        else error_context(error, "%s%s", corpora->corpus->source, corpora->n > 1 ? " .." : "");
+    }
+    for (int i = 0; i < N_SIDES; i++) learner_free(learner[i]);
     return tokenizer;
 }
 
