@@ -73,7 +73,7 @@ $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
-.PHONY: always packages test-packages toy test bench bench-peer bench-corpus sanitize install clean
+.PHONY: always packages test-packages toy test bench bench-peer sanitize install clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
@@ -100,10 +100,6 @@ bench-peer: packages ## ferry beside another program: make bench-peer DATA=folde
 	@$(MAKE) --no-print-directory $(JOBS) ferry
 	@DATA='$(DATA)' PEER='$(PEER)' FLAGS='$(FLAGS)' tests/bench/peer.sh
 
-bench-corpus: packages ## memory and start-up time on a large corpus: make bench-corpus [MB=2000] [DATA=folder]
-	@$(MAKE) --no-print-directory $(JOBS) ferry
-	@DATA='$(DATA)' MB='$(MB)' STEPS='$(STEPS)' tests/bench/corpus.sh
-
 $(BUILD)/tests/bench/bench: $(BUILD)/tests/bench/bench.o $(call objects,$(BUILD))
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -121,6 +117,11 @@ install: all ## install below PREFIX (/usr/local), under DESTDIR
 
 clean: ## remove what make made (not runs/)
 	rm -rf '$(BUILD)' ferry
+
+.PHONY: bench-corpus
+bench-corpus: packages ## memory and start-up time on a large corpus: make bench-corpus [MB=2000] [DATA=folder]
+	@$(MAKE) --no-print-directory $(JOBS) ferry
+	@DATA='$(DATA)' MB='$(MB)' STEPS='$(STEPS)' tests/bench/corpus.sh
 
 # The toy corpus: its generator is no part of ferry.
 TOY_SRC = $(wildcard data/toy/*.c) core/error.c core/memory.c core/random.c
