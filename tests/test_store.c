@@ -66,9 +66,15 @@ static void end(Fixture *f)
     temp_remove(f->folder);
 }
 
+static bool try_store(Fixture *f)
+{
+    const StoreOrigin origin = {f->corpus, 2, f->tokenizer, f->filter};
+    return store_open(&f->store, &f->bitext, f->folder, &origin, &f->error);
+}
+
 static void open_store(Fixture *f)
 {
-    ck_assert_msg(store_open(&f->store, &f->bitext, f->folder, f->corpus, 2, f->tokenizer, &f->filter, &f->error), "%s", f->error.text);
+    ck_assert_msg(try_store(f), "%s", f->error.text);
 }
 
 static void close_store(Fixture *f)
@@ -274,7 +280,7 @@ START_TEST(failing_writes)
     for (int call = 1; call <= n_calls; call++) {
         f.filter.max_length = 150 + call; /* what is there is of another filter */
         files_fail_call(call, 28);
-        const bool good = store_open(&f.store, &f.bitext, f.folder, f.corpus, 2, f.tokenizer, &f.filter, &f.error);
+        const bool good = try_store(&f);
         files_fail_call(0, 0);
         if (good) close_store(&f); /* removing a leftover that isn't there may fail */
         f.filter.max_length = 150;
@@ -290,7 +296,7 @@ START_TEST(no_pair_is_no_store)
 {
     Fixture f = fixture();
     f.filter.max_length = 1;
-    ck_assert(!store_open(&f.store, &f.bitext, f.folder, f.corpus, 2, f.tokenizer, &f.filter, &f.error));
+    ck_assert(!try_store(&f));
     ck_assert_msg(strstr(f.error.text, "no pair is left of the 3300"), "%s", f.error.text);
     char *path = path_join(f.folder, STORE_INDEX);
     ck_assert(!file_exists(path));

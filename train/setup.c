@@ -78,10 +78,10 @@ static bool open_tokenizer(Trainer *t, const Corpora *corpora, Error *error)
 static bool load_training(Trainer *t, Error *error)
 {
     Corpora corpora;
-    const BitextFilter filter = corpora_training_filter(t->options);
-    const bool good = corpora_training(&corpora, t->options, t->folder, t->resumes, error) &&
-                      open_tokenizer(t, &corpora, error) &&
-                      store_open(&t->store, &t->bitext, t->folder, corpora.corpus, corpora.n, t->tokenizer, &filter, error);
+    bool good = corpora_training(&corpora, t->options, t->folder, t->resumes, error) && open_tokenizer(t, &corpora, error);
+    const StoreOrigin origin = {.corpus = corpora.corpus, .n_corpora = corpora.n, .tokenizer = t->tokenizer,
+                                .filter = corpora_training_filter(t->options)};
+    good = good && store_open(&t->store, &t->bitext, t->folder, &origin, error);
     if (good) corpora_say("training", &corpora, t->store.counts, &t->bitext.counts);
     corpora_free(&corpora);
     return good;

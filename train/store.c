@@ -42,14 +42,15 @@ static void describe_file(Text *out, const char *path)
                        (long long)s.st_ctim.tv_sec, s.st_ctim.tv_nsec);
 }
 
-static uint64_t key_of(const Corpus *corpus, int n_corpora, const Tokenizer *tokenizer, const BitextFilter *filter)
+static uint64_t key_of(const StoreOrigin *origin)
 {
     Text text = {0};
-    text_append_format(&text, "tokenizer %08" PRIx32 ", at most %d tokens, ratio %a:", tokenizer_hash(tokenizer),
-                       filter->max_length, filter->max_ratio);
-    for (int i = 0; i < n_corpora; i++) {
-        describe_file(&text, corpus[i].source);
-        if (corpus[i].target) describe_file(&text, corpus[i].target);
+    text_append_format(&text, "tokenizer %08" PRIx32 ", at most %d tokens, ratio %a:", tokenizer_hash(origin->tokenizer),
+                       origin->filter.max_length, origin->filter.max_ratio);
+    for (int i = 0; i < origin->n_corpora; i++) {
+        const Corpus *corpus = &origin->corpus[i];
+        describe_file(&text, corpus->source);
+        if (corpus->target) describe_file(&text, corpus->target);
         text_append(&text, "|", 1);
     }
     const uint64_t key = strings_hash(text.data, text.n);
@@ -230,14 +231,14 @@ static bool put_pair(void *self, const int32_t *source, size_t n_source, const i
     return put_side(w, source, n_source, error) && put_side(w, target, n_target, error);
 }
 
-static bool write_all(Writer *w, const Corpus *corpus, int n_corpora, const Tokenizer *tokenizer, const BitextFilter *filter,
-                      uint64_t key, Error *error)
+static bool write_all(Writer *w, const StoreOrigin *from, uint64_t key, Error *error)
 {
-    StoreEnd end = {.key = key, .n_parts = (uint64_t)n_corpora, .width = (uint64_t)w->width};
-    BitextCounts *counts = mem_zalloc((size_t)n_corpora * sizeof *counts), total = {0};
+    const size_t n = (size_t)from->n_corpora;
+    StoreEnd end = {.key = key, .n_parts = n, .width = (uint64_t)w->width};
+    BitextCounts *counts = mem_zalloc(n * sizeof *counts), total = {0};
     bool good = put(&w->index, &w->n_tokens, sizeof w->n_tokens, error); /* where the first one begins */
-    for (int i = 0; i < n_corpora && good; i++) {
-        good = bitext_read(&corpus[i], tokenizer, filter, put_pair, w, &counts[i], error);
+    for (size_t i = 0; i < n && good; i++) {
+        good = bitext_read(&from->corpus[i], from->tokenizer, &from->filter, put_pair, w, &counts[i], error);
         bitext_add_counts(&total, &counts[i]);
     }
     memcpy(end.mark, mark, sizeof mark);
@@ -245,8 +246,8 @@ static bool write_all(Writer *w, const Corpus *corpus, int n_corpora, const Toke
     end.n_pairs = w->n_pairs;
     end.n_tokens = w->n_tokens;
     end.crc = end_crc(counts, &end);
-    good = good && bitext_check(&total, corpus, n_corpora, filter, error) &&
-           put(&w->index, counts, (size_t)n_corpora * sizeof *counts, error) && put(&w->index, &end, sizeof end, error) &&
+    good = good && bitext_check(&total, from->corpus, from->n_corpora, &from->filter, error) &&
+           put(&w->index, counts, n * sizeof *counts, error) && put(&w->index, &end, sizeof end, error) &&
            flush(&w->tokens, error) && flush(&w->index, error);
     mem_free(counts);
     return good;
@@ -259,17 +260,15 @@ static bool commit(Output *output, Error *error)
     return file_commit(file, error);
 }
 
-static bool make(const char *folder, const Corpus *corpus, int n_corpora, const Tokenizer *tokenizer,
-                 const BitextFilter *filter, uint64_t key, Error *error)
+static bool make(const char *folder, const StoreOrigin *origin, uint64_t key, Error *error)
 {
-    Writer w = {.width = sequences_width(tokenizer_size(tokenizer))};
+    Writer w = {.width = sequences_width(tokenizer_size(origin->tokenizer))};
     progress_init(&w.progress, stderr);
     w.progress.last = progress_clock(); /* what takes a moment needs no report */
     /* The index goes with tokens of its own hash alone, so it doesn't matter when the machine stops. */
     const bool good = open_output(&w.tokens, folder, STORE_TOKENS, error) &&
                       open_output(&w.index, folder, STORE_INDEX, error) &&
-                      write_all(&w, corpus, n_corpora, tokenizer, filter, key, error) && commit(&w.tokens, error) &&
-                      commit(&w.index, error);
+                      write_all(&w, origin, key, error) && commit(&w.tokens, error) && commit(&w.index, error);
     progress_clear(&w.progress);
     file_abandon(w.tokens.file);
     file_abandon(w.index.file);
@@ -281,19 +280,16 @@ static bool make(const char *folder, const Corpus *corpus, int n_corpora, const 
 
 /* ---- both ---- */
 
-bool store_open(Store *store, Bitext *bitext, const char *folder, const Corpus *corpus, int n_corpora,
-                const Tokenizer *tokenizer, const BitextFilter *filter, Error *error)
+bool store_open(Store *store, Bitext *bitext, const char *folder, const StoreOrigin *origin, Error *error)
 {
-    const uint64_t key = key_of(corpus, n_corpora, tokenizer, filter);
+    const uint64_t key = key_of(origin);
     Found found = find(store, bitext, folder, key, error);
     if (found == FOUND_DAMAGED) warn("%s/%s or %s is damaged; the text is tokenized again", folder, STORE_TOKENS, STORE_INDEX);
     if (found != FOUND) {
         error_set(error, "%s: what was just written to %s and %s is not what is there", folder, STORE_TOKENS, STORE_INDEX);
-        if (!make(folder, corpus, n_corpora, tokenizer, filter, key, error) ||
-            find(store, bitext, folder, key, error) != FOUND)
-            return false;
+        if (!make(folder, origin, key, error) || find(store, bitext, folder, key, error) != FOUND) return false;
     }
-    for (int i = 0; i < n_corpora; i++) bitext->part[i].weight = corpus[i].weight;
+    for (int i = 0; i < origin->n_corpora; i++) bitext->part[i].weight = origin->corpus[i].weight;
     return true;
 }
 

@@ -11,6 +11,14 @@
 #define STORE_TOKENS "train.tokens"
 #define STORE_INDEX "train.index"
 
+/* What a store is made from. */
+typedef struct StoreOrigin {
+    const Corpus *corpus; /* [n_corpora] */
+    int n_corpora;
+    const Tokenizer *tokenizer;
+    BitextFilter filter;
+} StoreOrigin;
+
 /* A file mapped into memory. */
 typedef struct StoreMap {
     const void *data; /* NULL: none */
@@ -23,12 +31,11 @@ typedef struct Store {
     StoreMap tokens, index;
 } Store;
 
-/* Open the folder's store if it is sound and was made from these files as they are now, with this tokenizer and filter; else
- * tokenize the corpora into a new one, in constant memory. Whether a file is as it was is told by its size, its number and
+/* Open the folder's store if it is sound and was made from this, the files being as they are now; else tokenize the corpora
+ * into a new one, in constant memory. Whether a file is as it was is told by its size, its number and
  * its times; `hash` tells whether the pairs are, and is computed from the tokens on disk each time. Reports what takes long
  * on standard error. *bitext, a part for each corpus, lies in the maps: free it, then close the store. */
-bool store_open(Store *store, Bitext *bitext, const char *folder, const Corpus *corpus, int n_corpora,
-                const Tokenizer *tokenizer, const BitextFilter *filter, Error *error);
+bool store_open(Store *store, Bitext *bitext, const char *folder, const StoreOrigin *origin, Error *error);
 void store_close(Store *store);
 
 #endif
