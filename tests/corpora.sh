@@ -88,7 +88,7 @@ check "the old text, written anew, goes on" many 0 many --max-steps 42
 # ---- standard input ----
 
 check "pairs from standard input" train 0 stdin --train-pairs - --max-steps 3 <pairs
-check "the validation's long line is left out of its loss, and told" says '^validation: 5 pairs.*skipped 1 of 6 lines: 1 longer'
+check "the validation's long line is left out of its loss, and told" says '^validation: 5 pairs.*skipped for its loss 1 of 6 lines: 1 longer'
 check "are those of the file" train 0 file --train-pairs pairs --max-steps 3
 check "to the byte" same stdin file
 check "resuming needs no input" train 0 stdin --train-pairs - --max-steps 4 </dev/null

@@ -256,7 +256,7 @@ BitextFilter corpora_validation_filter(const Options *o)
     return (BitextFilter){.max_length = (int)o->data_max_length};
 }
 
-static void say_counts(const BitextCounts *c)
+static void say_counts(const BitextCounts *c, const char *skips)
 {
     char source[FIGURE_SIZE], target[FIGURE_SIZE];
     fprintf(stderr, "%" PRId64 " pairs, %s source and %s target tokens", c->n_pairs,
@@ -269,7 +269,7 @@ static void say_counts(const BitextCounts *c)
         {c->n_too_long, "longer than data.max_length"}, {c->n_unequal, "beyond data.length_ratio"},
     };
     if (c->n_pairs < c->n_lines)
-        fprintf(stderr, "; skipped %" PRId64 " of %" PRId64 " lines", c->n_lines - c->n_pairs, c->n_lines);
+        fprintf(stderr, "; %s %" PRId64 " of %" PRId64 " lines", skips, c->n_lines - c->n_pairs, c->n_lines);
     const char *separator = ": ";
     for (size_t i = 0; i < sizeof skipped / sizeof *skipped; i++) {
         if (!skipped[i].n) continue;
@@ -282,12 +282,12 @@ static void say_counts(const BitextCounts *c)
 void corpora_say(const char *name, const Corpora *corpora, const BitextCounts *counts, const BitextCounts *total)
 {
     fprintf(stderr, "%s: ", name);
-    say_counts(total);
+    say_counts(total, corpora ? "skipped" : "skipped for its loss");
     for (int i = 0; corpora && corpora->n > 1 && i < corpora->n; i++) {
         const Corpus *corpus = &corpora->corpus[i];
         fprintf(stderr, "  %s", corpus->source);
         if (corpus->weight != 1) fprintf(stderr, " (weight %g)", corpus->weight);
         fputs(": ", stderr);
-        say_counts(&counts[i]);
+        say_counts(&counts[i], "skipped");
     }
 }

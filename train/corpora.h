@@ -31,7 +31,8 @@ Tokenizer *corpora_learn(const Corpora *corpora, const Options *options, Error *
 BitextFilter corpora_training_filter(const Options *options);
 BitextFilter corpora_validation_filter(const Options *options);
 
-/* A line about the pairs, on standard error, and if there are several corpora (NULL: don't tell them apart) one a corpus. */
+/* A line about the pairs, on standard error, and if there are several corpora one a corpus. `corpora` and `counts` are NULL
+ * for validation, which skips pairs for its loss alone. */
 void corpora_say(const char *name, const Corpora *corpora, const BitextCounts *counts, const BitextCounts *total);
 
 #endif
