@@ -105,7 +105,7 @@ static void forget(Learner *learner, size_t most_bytes)
 {
     if (learner->pieces.pool.n <= most_bytes) return;
     Rank *rank = rank_pieces(learner);
-    const Strings old = learner->pieces;
+    Strings old = learner->pieces;
     int64_t *old_count = learner->count;
     learner->pieces = (Strings){0};
     learner->count = NULL;
@@ -119,7 +119,7 @@ static void forget(Learner *learner, size_t most_bytes)
             most_bytes = 0; /* no rarer one is kept because it is shorter */
         }
     }
-    strings_free((Strings *)&old);
+    strings_free(&old);
     mem_free(old_count);
     mem_free(rank);
 }
