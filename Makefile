@@ -133,6 +133,11 @@ install: all ## install below PREFIX (/usr/local), under DESTDIR
 clean: ## remove what make made (not runs/)
 	rm -rf '$(BUILD)' ferry
 
+.PHONY: bench-corpus
+bench-corpus: packages ## memory and start-up time on a large corpus: make bench-corpus [MB=2000] [DATA=folder]
+	@$(MAKE) --no-print-directory $(JOBS) ferry
+	@DATA='$(DATA)' MB='$(MB)' STEPS='$(STEPS)' tests/bench/corpus.sh
+
 # The toy corpus: its generator is no part of ferry.
 TOY_SRC = $(wildcard data/toy/*.c) core/error.c core/memory.c core/random.c
 .PHONY: toy-data

@@ -81,7 +81,7 @@ START_TEST(refused)
     check_refused("heads", "8 ", "model.heads = '8 ': expected a whole number from 1 to 1024");
     check_refused("tie", "al", "model.tie = 'al': expected one of none|decoder|all");
     check_refused("train.precision", "int8", "train.precision = 'int8': expected one of fp32|bf16");
-    check_refused("train_source", "a\nb", "data.train_source = 'a\nb': expected file names without control characters");
+    check_refused("train_source", "a\nb", "data.train_source = 'a\nb': expected text without control characters");
 }
 END_TEST
 

@@ -165,7 +165,7 @@ static char *describe_values(const Option *option)
         number_write_real(high, option->highest);
         if (option->highest == REAL_LIMIT) return mem_format("a number, at least %s", low);
         return mem_format("a number from %s to %s", low, high);
-    case OPTION_TEXT: return mem_string("file names without control characters");
+    case OPTION_TEXT: return mem_string("text without control characters");
     case OPTION_CHOICE: return mem_format(strchr(option->words, '|') ? "one of %s" : "%s", option->words);
     }
     return NULL;
@@ -404,7 +404,7 @@ void options_help(FILE *out)
             while (strcmp(sections_help[section].name, option->section)) section++;
             fprintf(out, "%s[%s]\n%s\n\n", i ? "\n" : "", option->section, sections_help[section].help);
         }
-        char *values = option->kind == OPTION_TEXT ? mem_string("file names") : describe_values(option);
+        char *values = option->kind == OPTION_TEXT ? mem_string("text") : describe_values(option);
         const char *standard = *option->standard ? option->standard : "-";
         fprintf(out, "  %-20s %-13s %s\n      %s\n", option->name, standard, values, option->help);
         mem_free(values);

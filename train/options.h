@@ -12,6 +12,7 @@
 #include "core/precision.h" /* train.precision, decode.precision */
 
 /* The values of the CHOICE options, in the order of their words. */
+enum { TOKENIZED_NO, TOKENIZED_YES };
 enum { NORM_POST, NORM_PRE };
 enum { ACTIVATION_RELU, ACTIVATION_GELU };
 enum { TIE_NONE, TIE_DECODER, TIE_ALL };

@@ -1,5 +1,6 @@
 /* The run folder: what training leaves behind, and how the other commands find a trained model in it.
- *     config.ini  tokenizer.bpe  checkpoint-00001000.safetensors ..  last -> ..  best -> ..  log.tsv  lock */
+ *     config.ini  tokenizer.bpe  checkpoint-00001000.safetensors ..  last -> ..  best -> ..  log.tsv  lock
+ *     train.tokens  train.index (train/store.h)  pairs.txt (train/corpora.h) */
 #ifndef FERRY_TRAIN_RUN_H
 #define FERRY_TRAIN_RUN_H
 

@@ -1,15 +1,13 @@
 #include "train/setup.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/memory.h"
 #include "core/threads.h"
-#include "data/learner.h"
 #include "data/tokenizer_file.h"
+#include "train/corpora.h"
 #include "train/files.h"
 #include "train/machine.h"
 #include "train/signals.h"
@@ -48,39 +46,19 @@ bool setup_find(Trainer *t, Error *error)
 
 /* ---- the data ---- */
 
-/* All files are there, and none is standard input or a pipe, which can't be read twice. */
-static bool check_files(const FileList *files, const char *option, Error *error)
+static bool learn_tokenizer(Trainer *t, const Corpora *corpora, const char *path, Error *error)
 {
-    for (int i = 0; i < files->n; i++) {
-        const char *path = files->path[i];
-        struct stat status;
-        const bool is_stdin = !strcmp(path, "-");
-        if (!is_stdin && stat(path, &status))
-            return error_set(error, "%s can't be read: %s; %s names it, and relative paths start at the folder in which "
-                             "ferry is run", path, strerror(errno), option);
-        if (is_stdin || !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
-            return error_usage(error, "%s: training reads its text more than once, so %s must name files, not standard "
-                               "input or a pipe", path, option);
-    }
-    return true;
-}
-
-static bool learn_tokenizer(Trainer *t, const FileList *source, const FileList *target, const char *path, Error *error)
-{
-    Learner *learner = learner_new();
-    bool good = learner_add_files(learner, source, error) && learner_add_files(learner, target, error);
-    if (good) t->tokenizer = learner_finish(learner, (int)t->options->data_vocab_size, error);
-    learner_free(learner);
+    t->tokenizer = corpora_learn(corpora, t->options, error);
     return t->tokenizer && tokenizer_file_save(t->tokenizer, path, error);
 }
 
-static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *target, Error *error)
+static bool open_tokenizer(Trainer *t, const Corpora *corpora, Error *error)
 {
     char *path = path_join(t->folder, RUN_TOKENIZER);
     bool good;
     if (!t->resumes) {
         /* One that is there is of a run that saved nothing, perhaps with another text or vocab_size. */
-        good = learn_tokenizer(t, source, target, path, error);
+        good = learn_tokenizer(t, corpora, path, error);
     } else if (file_exists(path)) {
         t->tokenizer = tokenizer_file_load(path, error);
         good = t->tokenizer != NULL;
@@ -97,66 +75,45 @@ static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *t
     return good;
 }
 
-/* The files of one side, as the option names them. */
-static bool list_files(const char *value, const char *option, FileList *files, Error *error)
-{
-    *files = lines_file_list(value);
-    if (!files->n)
-        return error_usage(error, "%s is not set; name the text files in the configuration or by --set %s=FILE", option,
-                           option);
-    return check_files(files, option, error);
-}
-
 static bool load_training(Trainer *t, Error *error)
 {
-    const Options *o = t->options;
-    FileList sources, targets = {0};
-    const bool good = list_files(o->data_train_source, "data.train_source", &sources, error) &&
-                      list_files(o->data_train_target, "data.train_target", &targets, error) &&
-                      open_tokenizer(t, &sources, &targets, error) &&
-                      bitext_load(&t->bitext, t->tokenizer, &sources, &targets, (int)o->data_max_length, error);
-    lines_file_list_free(&sources);
-    lines_file_list_free(&targets);
+    Corpora corpora;
+    bool good = corpora_training(&corpora, t->options, t->folder, t->resumes, error) && open_tokenizer(t, &corpora, error);
+    const StoreOrigin origin = {.corpus = corpora.corpus, .n_corpora = corpora.n, .tokenizer = t->tokenizer,
+                                .filter = corpora_training_filter(t->options)};
+    good = good && store_open(&t->store, &t->bitext, t->folder, &origin, error);
+    if (good) corpora_say("training", &corpora, t->store.counts, &t->bitext.counts);
+    corpora_free(&corpora);
     return good;
+}
+
+/* An epoch's pairs are numbered in 32 bits. */
+static bool check_epoch(const Bitext *bitext, Error *error)
+{
+    const uint64_t n = batches_epoch_pairs(bitext);
+    if (n && n <= UINT32_MAX) return true;
+    return error_usage(error, "an epoch has %" PRIu64 " pairs by data.train_weight; it may have 1 to 4294967295", n);
 }
 
 static bool load_validation(Trainer *t, Error *error)
 {
     const Options *o = t->options;
-    FileList sources, targets = {0};
-    t->has_validation = list_files(o->data_valid_source, "data.valid_source", &sources, error) &&
-                        list_files(o->data_valid_target, "data.valid_target", &targets, error) &&
-                        bitext_load(&t->valid_pairs, t->tokenizer, &sources, &targets, 0, error);
-    lines_file_list_free(&sources);
-    lines_file_list_free(&targets);
-    return t->has_validation && scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
-}
-
-static void say_counts(const char *name, const BitextCounts *c)
-{
-    char source[FIGURE_SIZE], target[FIGURE_SIZE];
-    fprintf(stderr, "%s: %" PRId64 " pairs, %s source and %s target tokens", name, c->n_pairs,
-            progress_count(source, (double)c->n_tokens_source), progress_count(target, (double)c->n_tokens_target));
-    if (c->n_pairs < c->n_lines)
-        fprintf(stderr,
-                "; skipped %" PRId64 " of %" PRId64 " lines: %" PRId64 " with a blank source, %" PRId64
-                " with a blank target, %" PRId64 " longer than data.max_length",
-                c->n_lines - c->n_pairs, c->n_lines, c->n_blank_source, c->n_blank_target, c->n_too_long);
-    fputc('\n', stderr);
+    Corpora corpora;
+    const BitextFilter filter = corpora_validation_filter(o);
+    bool good = corpora_validation(&corpora, o, error);
+    if (good && corpora.n) {
+        t->has_validation = bitext_load(&t->valid_pairs, t->tokenizer, corpora.corpus, corpora.n, &filter, error) &&
+                            scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
+        good = t->has_validation;
+    }
+    if (t->has_validation) corpora_say("validation", NULL, NULL, &t->valid_pairs.counts);
+    corpora_free(&corpora);
+    return good;
 }
 
 static bool open_data(Trainer *t, Error *error)
 {
-    const Options *o = t->options;
-    if (!load_training(t, error)) return false;
-    say_counts("training", &t->bitext.counts);
-    if (!t->resumes && tokenizer_size(t->tokenizer) < o->data_vocab_size)
-        fprintf(stderr, "vocabulary: the text yields %d tokens, fewer than data.vocab_size = %" PRId64 "\n",
-                tokenizer_size(t->tokenizer), o->data_vocab_size);
-    if (!*o->data_valid_source && !*o->data_valid_target) return true;
-    if (!load_validation(t, error)) return false;
-    say_counts("validation", &t->valid_pairs.counts);
-    return true;
+    return load_training(t, error) && check_epoch(&t->bitext, error) && load_validation(t, error);
 }
 
 /* ---- the model ---- */
@@ -199,7 +156,7 @@ static bool settle_origin(Trainer *t, Error *error)
 {
     t->options_text = options_to_text(t->options);
     t->origin = (CheckpointOrigin){.options = t->options_text, .tokenizer_hash = tokenizer_hash(t->tokenizer),
-                                   .data_hash = bitext_hash(&t->bitext), .kernel = machine_kernel(t->tape.precision)};
+                                   .data_hash = batches_hash(&t->bitext, t->store.hash), .kernel = machine_kernel(t->tape.precision)};
     if (!t->resumes) return true;
     if (t->origin.data_hash != t->checkpoint.origin.data_hash)
         return error_set(error,
@@ -243,8 +200,8 @@ static bool open_log(Trainer *t, Error *error)
 
 bool setup_open(Trainer *t, Error *error)
 {
-    if (!setup_machine(t, error) || !open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
-        !setup_model(t, error) || !open_log(t, error))
+    if (!setup_machine(t, error) || !corpora_check(t->options, error) || !open_folder(t, error) ||
+        !open_data(t, error) || !settle_origin(t, error) || !setup_model(t, error) || !open_log(t, error))
         return false;
     say_model(t);
     if (t->resumes) checkpoint_close(&t->checkpoint); /* so that its disk space is free once it is removed */
@@ -263,6 +220,7 @@ void setup_close(Trainer *t)
     adam_free(&t->adam);
     model_free(t->model);
     bitext_free(&t->bitext);
+    store_close(&t->store);
     bitext_free(&t->valid_pairs);
     tokenizer_free(t->tokenizer);
     mem_free(t->options_text);

@@ -10,6 +10,7 @@
 #include "train/progress.h"
 #include "train/run.h"
 #include "train/scores.h"
+#include "train/store.h"
 
 typedef struct Trainer {
     const Options *options;
@@ -22,6 +23,7 @@ typedef struct Trainer {
 
     Tokenizer *tokenizer;
     Bitext bitext, valid_pairs;
+    Store store; /* where the tokens of `bitext` lie */
     bool has_validation;
     TestSet valid_set;
     BatchIterator batches;

@@ -95,13 +95,19 @@ static bool every(int64_t step, int64_t interval)
 
 static double epochs_done(const Trainer *t)
 {
-    return (double)t->state.epoch + (double)t->state.position / (double)t->bitext.source.n;
+    return (double)t->state.epoch + (double)t->state.position / (double)batches_epoch_pairs(&t->bitext);
 }
 
 static bool validation_due(const Options *o, const TrainState *s)
 {
     if (!*o->data_valid_source || s->validated_step == s->step) return false;
     return o->train_validate_every ? every(s->step, o->train_validate_every) : s->step > 0 && s->position == 0;
+}
+
+/* A row that the steps alone call for is due now. */
+static bool row_due(const Options *o, const TrainState *s)
+{
+    return s->logged_step != s->step && every(s->step, o->train_report_every);
 }
 
 static bool time_is_up(const Options *o, double seconds)
@@ -131,7 +137,7 @@ static double validation_loss(Trainer *t)
     double nll = 0;
     int64_t n_tokens = 0;
     t->tape.dropout = false;
-    for (size_t first = 0; first < t->valid_pairs.source.n && !signals_stop_requested();) {
+    for (size_t first = 0; first < bitext_pairs(&t->valid_pairs) && !signals_stop_requested();) {
         first = batches_fill(&batch, &t->valid_pairs, first, (int32_t)t->options->decode_batch_tokens);
         tape_begin(&t->tape, false);
         LossSums sums;
@@ -210,8 +216,7 @@ static bool after_step(Trainer *t, bool is_last, Error *error)
     LogRow row = {0};
     const bool validates = validation_due(t->options, &t->state);
     if (validates && !validate(t, &row)) return true;
-    const bool logs = validates || (t->state.logged_step != t->state.step &&
-                                    (is_last || every(t->state.step, t->options->train_report_every)));
+    const bool logs = validates || row_due(t->options, &t->state) || (is_last && t->state.logged_step != t->state.step);
     if (logs) {
         if (!write_row(t, &row, train_seconds, error)) return false;
         t->window_tokens = 0;
@@ -283,13 +288,14 @@ static void say_end(Trainer *t)
     else if (why) progress_line(&t->progress, "%s is reached; raise it to go on", why);
 }
 
-/* A run whose limit is reached is left alone, without reading its data. */
+/* A run whose limit is reached is left alone, without reading its data; unless a signal that came with the last step left
+ * something undone. */
 static bool already_done(const Options *options, const char *folder, const TrainState *state)
 {
     char *path = path_join(folder, RUN_LOG);
     const char *why = finished(options, state, log_seconds(path));
     mem_free(path);
-    if (!why || validation_due(options, state)) return false;
+    if (!why || validation_due(options, state) || row_due(options, state)) return false;
     fprintf(stderr,
             "%s is finished: step %" PRId64
             " reached %s. Raise it (--set %s=...) to go on, or choose another folder (--run).\n",

@@ -76,26 +76,29 @@ static int draw_length(const RandomStream *stream, uint32_t place, Lengths lengt
     return length < 3 ? 3 : (int)length;
 }
 
-/* A sentence of `length` tokens, the last one (of a source) EOS. */
-static void append_random(Sequences *sequences, RandomStream words, int vocab_size, int length, bool ends)
+/* A sentence of `length` tokens; free with mem_free. */
+static int32_t *random_sentence(RandomStream words, int vocab_size, int length)
 {
     int32_t *token = mem_alloc((size_t)length * sizeof *token);
     for (int i = 0; i < length; i++)
         token[i] = N_SPECIAL + (int32_t)random_below(&words, (uint64_t)i, (uint32_t)(vocab_size - N_SPECIAL));
-    if (ends) token[length - 1] = TOKEN_EOS;
-    sequences_append(sequences, token, (size_t)length);
-    mem_free(token);
+    return token;
 }
 
 Bitext workload_bitext(int vocab_size, Lengths lengths, int64_t tokens)
 {
-    Bitext bitext = {.source = sequences_new(vocab_size), .target = sequences_new(vocab_size)};
+    Bitext bitext = bitext_new(vocab_size);
     const RandomStream stream = random_stream(1, RANDOM_TEST, 1, 0);
     BitextCounts *c = &bitext.counts;
+    bitext_add_part(&bitext, 1);
     for (uint32_t pair = 0; c->n_tokens_source < tokens || c->n_tokens_target < tokens; pair++) {
         const int source = draw_length(&stream, 2 * pair, lengths), target = draw_length(&stream, 2 * pair + 1, lengths);
-        append_random(&bitext.source, random_stream(1, RANDOM_TEST, 2, pair), vocab_size, source, true);
-        append_random(&bitext.target, random_stream(1, RANDOM_TEST, 3, pair), vocab_size, target - 1, false);
+        int32_t *x = random_sentence(random_stream(1, RANDOM_TEST, 2, pair), vocab_size, source);
+        int32_t *y = random_sentence(random_stream(1, RANDOM_TEST, 3, pair), vocab_size, target - 1);
+        x[source - 1] = TOKEN_EOS;
+        bitext_append(&bitext, x, (size_t)source, y, (size_t)target - 1);
+        mem_free(x);
+        mem_free(y);
         c->n_pairs++;
         c->n_tokens_source += source;
         c->n_tokens_target += target;
