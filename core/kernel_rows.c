@@ -277,17 +277,20 @@ double KERNEL_NAME(cross_entropy_row)(int n, real *logits, int label, real smoot
 
 /* ---- Adam ---- */
 
-void KERNEL_NAME(adam)(int n, const AdamStep *step, real *weight, const real *gradient, real *m, real *v)
+void KERNEL_NAME(adam)(int n, const AdamStep *step, real *weight, const real *gradient, real *m, real *v,
+                       real *ema)
 {
     const AdamStep s = *step;
     for (int i = 0; i < n; i++) {
         real g = gradient[i] * s.gradient_scale;
         m[i] = s.beta1 * m[i] + (1 - s.beta1) * g;
         v[i] = s.beta2 * v[i] + (1 - s.beta2) * (g * g);
+        weight[i] -= s.decay * weight[i];
 #ifdef FERRY_FP64
         weight[i] -= s.rate * m[i] / (sqrt(v[i]) * s.v_scale + s.epsilon);
 #else
         weight[i] -= s.rate * m[i] / (sqrtf(v[i]) * s.v_scale + s.epsilon);
 #endif
+        if (ema) ema[i] += s.ema_rate * (weight[i] - ema[i]);
     }
 }
