@@ -167,11 +167,10 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* The folder and the checkpoint that `model` names. */
-static bool locate(const char *model, char **folder, char **checkpoint, Error *error)
+bool run_locate(const char *model, char **folder, char **checkpoint, Error *error)
 {
     if (!file_exists(model))
-        return error_set(error, "there is no model %s (-m names the run folder of a trained model)", model);
+        return error_set(error, "there is no model %s; a model is the run folder of a training, or a checkpoint in one", model);
     if (!is_folder(model)) {
         *folder = path_folder(model);
         *checkpoint = mem_string(model);
@@ -188,20 +187,29 @@ static bool locate(const char *model, char **folder, char **checkpoint, Error *e
     return error_set(error, "%s has no checkpoint yet: neither 'best' nor 'last' is there", model);
 }
 
+Tokenizer *run_tokenizer(const char *folder, const Checkpoint *checkpoint, Error *error)
+{
+    char *path = path_join(folder, RUN_TOKENIZER);
+    Tokenizer *tokenizer = tokenizer_file_load(path, error);
+    if (tokenizer && tokenizer_hash(tokenizer) != checkpoint->origin.tokenizer_hash) {
+        error_set(error, "%s is not the tokenizer that %s was trained with", path, checkpoint->path);
+        tokenizer_free(tokenizer);
+        tokenizer = NULL;
+    }
+    mem_free(path);
+    return tokenizer;
+}
+
 static bool load(Run *run, Error *error)
 {
-    char *path = path_join(run->folder, RUN_TOKENIZER);
-    run->tokenizer = tokenizer_file_load(path, error);
-    mem_free(path);
+    run->tokenizer = run_tokenizer(run->folder, &run->checkpoint, error);
     if (!run->tokenizer) return false;
-    if (tokenizer_hash(run->tokenizer) != run->checkpoint.origin.tokenizer_hash)
-        return error_set(error, "%s/%s is not the tokenizer that %s was trained with", run->folder, RUN_TOKENIZER,
-                         run->checkpoint.path);
     /* The checkpoint knows best what model it holds. */
     if (!options_from_text(&run->options, run->checkpoint.path, run->checkpoint.origin.options, error)) return false;
     ModelConfig config = run_model_config(&run->options, tokenizer_size(run->tokenizer));
     run->model = model_new(&config, false);
-    if (!checkpoint_read_params(&run->checkpoint, &run->model->params, error)) return false;
+    if (!checkpoint_read_weights(&run->checkpoint, run->options.decode_weights == WEIGHTS_EMA, &run->model->params, error))
+        return false;
     model_freeze(run->model);
     return true;
 }
@@ -210,7 +218,7 @@ bool run_open(Run *run, const CommandLine *line, Error *error)
 {
     *run = (Run){0};
     char *checkpoint = NULL;
-    if (!locate(line->flag[FLAG_MODEL], &run->folder, &checkpoint, error)) return false;
+    if (!run_locate(line->flag[FLAG_MODEL], &run->folder, &checkpoint, error)) return false;
     char *config = path_join(run->folder, RUN_CONFIG);
     bool good = command_options(line, config, &run->options, error);
     if (good) {

@@ -29,6 +29,12 @@ typedef struct Run {
 bool run_open(Run *run, const CommandLine *line, Error *error);
 void run_close(Run *run);
 
+/* The folder and the checkpoint that a name of a model stands for, as run_open finds them; free both with mem_free. */
+bool run_locate(const char *model, char **folder, char **checkpoint, Error *error);
+
+/* The tokenizer in the folder, which must be the one that the checkpoint was trained with. NULL on error. */
+Tokenizer *run_tokenizer(const char *folder, const Checkpoint *checkpoint, Error *error);
+
 /* The model that the options describe. */
 ModelConfig run_model_config(const Options *options, int vocab_size);
 
