@@ -126,15 +126,17 @@ bool run_link(const char *folder, int64_t step, int64_t best_step, Error *error)
     return good;
 }
 
-bool run_prune(const char *folder, int64_t step, int64_t best_step, int64_t keep, Error *error)
+bool run_prune(const char *folder, int64_t step, int64_t best_step, int64_t keep, int64_t every, Error *error)
 {
     int64_t *saved;
     int n;
     if (!run_checkpoints(folder, &saved, &n, error)) return false;
     while (n && saved[n - 1] > step) n--;
     bool good = true;
-    for (int i = 0; good && i < n - keep; i++) {
-        if (saved[i] == best_step) continue;
+    int64_t n_newer = 0, n_newer_due = 0;
+    for (int i = n - 1; good && i >= 0; i--) {
+        const bool due = saved[i] % every == 0, among_newest = n_newer++ < keep, among_due = due && n_newer_due++ < keep;
+        if (among_newest || among_due || saved[i] == best_step) continue;
         char *path = checkpoint_path(folder, saved[i]);
         good = file_remove(path, error);
         mem_free(path);

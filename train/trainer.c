@@ -224,7 +224,7 @@ static bool save(Trainer *t, Error *error)
     mem_free(name);
     mem_free(path);
     return t->saved && run_link(t->folder, s->step, s->best_step, error) &&
-           run_prune(t->folder, s->step, s->best_step, t->options->train_keep, error);
+           run_prune(t->folder, s->step, s->best_step, t->options->train_keep, t->options->train_checkpoint_every, error);
 }
 
 /* All that is due now. If a signal cuts validation short, nothing else is done: resuming makes up for it. */
