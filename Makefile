@@ -73,7 +73,7 @@ $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
-.PHONY: always packages test-packages toy test bench bench-peer sanitize install clean
+.PHONY: always packages test-packages toy multi30k test bench bench-peer sanitize install clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
@@ -86,6 +86,10 @@ toy: packages ## train a small English-French model and show what it learned
 	./ferry evaluate -m runs/toy data/toy/test.en.gz data/toy/test.fr.gz
 	@echo
 	@data/toy/show.sh runs/toy
+
+multi30k: packages ## train on Multi30k, average, translate and score its tests: make multi30k DATA=folder
+	@$(MAKE) --no-print-directory $(JOBS) ferry
+	@DATA='$(DATA)' RUN='$(RUN)' STEPS='$(STEPS)' LAST='$(LAST)' FLAGS='$(FLAGS)' DECODE='$(DECODE)' configs/multi30k.sh
 
 TESTED = $(BUILD)/ferry $(BUILD)/tests/run32 $(BUILD)/tests/run64
 
