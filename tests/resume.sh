@@ -1,6 +1,6 @@
 #!/bin/sh
 # Training that was interrupted, at any moment and in any way, and went on, also with other numbers of threads, ends in the
-# same checkpoint, byte for byte, and the same log, timing columns aside, as training in one go. Dropout, accumulation, weight
+# same checkpoint, byte for byte, and the same log, timing columns aside, as training in one go. Dropout, R-Drop, accumulation, weight
 # decay, a moving average of the weights, validation and patience are on, and epochs end in between.
 # shellcheck disable=SC2317 # the functions are called through check
 FERRY=${FERRY:-build/ferry}
@@ -26,7 +26,7 @@ begin() {
         --valid-source "$work/valid.en" --valid-target "$work/valid.fr" --vocab-size 400 --d-model 32 --d-ff 64 --heads 2 \
         --encoder-layers 1 --decoder-layers 2 --batch-tokens 400 --accumulate 2 --warmup 10 --dropout 0.2 \
         --attention-dropout 0.1 --activation-dropout 0.1 --validate-every 7 --patience 100 --checkpoint-every 5 \
-        --report-every 3 --keep 2 --weight-decay 0.1 --ema 0.95 --save-translations yes --max-steps "$steps" "$@" 2>"$work/err"
+        --report-every 3 --keep 2 --rdrop 1 --weight-decay 0.1 --ema 0.95 --save-translations yes --max-steps "$steps" "$@" 2>"$work/err"
 }
 train() (begin "$@")
 

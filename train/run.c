@@ -31,6 +31,7 @@ ModelConfig run_model_config(const Options *o, int vocab_size)
         .attention_dropout = (real)o->train_attention_dropout,
         .activation_dropout = (real)o->train_activation_dropout,
         .label_smoothing = (real)o->train_label_smoothing,
+        .rdrop = (real)o->train_rdrop,
     };
 }
 
