@@ -1,7 +1,7 @@
 #!/bin/sh
 # Training that was interrupted, at any moment and in any way, and went on, also with other numbers of threads, ends in the
-# same checkpoint, byte for byte, and the same log, timing columns aside, as training in one go. Dropout, R-Drop, accumulation, weight
-# decay, a moving average of the weights, validation and patience are on, and epochs end in between.
+# same checkpoint, byte for byte, and the same log, timing columns aside, as training in one go. Dropout, R-Drop, accumulation,
+# weight decay, a moving average of the weights, validation and patience are on, and epochs end in between.
 # shellcheck disable=SC2317 # the functions are called through check
 FERRY=${FERRY:-build/ferry}
 # shellcheck source=tests/lib.sh
