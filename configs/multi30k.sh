@@ -35,7 +35,8 @@ fi
 # evaluate MODEL SET NAME: its row, under this name
 evaluate() {
     # shellcheck disable=SC2086
-    ./ferry evaluate -m "$1" "$DATA/$2.en.gz" "$DATA/$2.fr.gz" ${DECODE:-} | sed -n "2s/^[^	]*/$3/p"
+    table=$(./ferry evaluate -m "$1" "$DATA/$2.en.gz" "$DATA/$2.fr.gz" ${DECODE:-})
+    printf '%s\n' "$table" | sed -n "2s/^[^	]*/$3/p"
 }
 best=$(evaluate "$run" val "val, best checkpoint")
 mean=$(evaluate "$run/average.safetensors" val "val, mean of $last")

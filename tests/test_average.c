@@ -95,7 +95,7 @@ START_TEST(of_one_it_is_itself)
     real value[SIZE], ema[SIZE], got[SIZE];
     Error error = {0};
     sample(3, value, ema);
-    ck_assert_msg(average_checkpoints(&path, 1, true, output, &error), "%s", error.text);
+    ck_assert_msg(average_checkpoints(&path, 1, true, 1, output, &error), "%s", error.text);
     read(output, got, NULL);
     ck_assert_mem_eq(got, value, sizeof got);
     mem_free(path);
@@ -118,7 +118,7 @@ START_TEST(of_some_it_is_their_mean)
     real first[SIZE];
     for (int threads = 1; threads <= 3; threads++) {
         threads_set(threads);
-        ck_assert_msg(average_checkpoints(path, N, false, output, &error), "%s", error.text);
+        ck_assert_msg(average_checkpoints(path, N, false, 1, output, &error), "%s", error.text);
         read(output, got, NULL);
         if (threads == 1) memcpy(first, got, sizeof got);
         ck_assert_mem_eq(got, first, sizeof got);
@@ -141,7 +141,7 @@ START_TEST(moving_averages_have_a_mean_too)
     for (int i = 0; i < 2; i++) sample(1 + i, value[i], ema[i]);
     Error error = {0};
     for (int averages = 0; averages <= 1; averages++) {
-        ck_assert_msg(average_checkpoints(path, 2, averages, output, &error), "%s", error.text);
+        ck_assert_msg(average_checkpoints(path, 2, averages, 1, output, &error), "%s", error.text);
         read(output, got, NULL);
         for (int k = 0; k < SIZE; k++) {
             const real *a = averages ? ema[0] : value[0], *b = averages ? ema[1] : value[1];
@@ -161,7 +161,7 @@ START_TEST(it_says_what_it_is)
     ck_assert(symlink_replace(link, "step-20", &error));
     mem_free(path[2]);
     path[2] = link;
-    ck_assert_msg(average_checkpoints(path, 3, true, output, &error), "%s", error.text);
+    ck_assert_msg(average_checkpoints(path, 3, true, 1, output, &error), "%s", error.text);
     Checkpoint checkpoint;
     ck_assert_msg(checkpoint_open(&checkpoint, output, &error), "%s", error.text);
     ck_assert_str_eq(checkpoint.origin.averaged, "step-10 step-30 step-20");
@@ -190,7 +190,7 @@ static void assert_refused(char *other, const char *message)
     for (int order = 0; order < 2; order++) {
         char *path[] = {order ? other : good, order ? good : other};
         Error error = {0};
-        ck_assert(!average_checkpoints(path, 2, true, output, &error));
+        ck_assert(!average_checkpoints(path, 2, true, 1, output, &error));
         ck_assert_msg(strstr(error.text, other) && strstr(error.text, message), "%s", error.text);
         ck_assert(!file_exists(output));
     }
@@ -204,7 +204,7 @@ START_TEST(what_has_no_mean)
     char *path = save_as("narrow", 2, &params, false, 1);
     char *good = save(1, false), *both[] = {good, path};
     Error error = {0};
-    ck_assert(!average_checkpoints(both, 2, true, output, &error));
+    ck_assert(!average_checkpoints(both, 2, true, 1, output, &error));
     ck_assert_msg(strstr(error.text, path) && strstr(error.text, "a.weight is F") && strstr(error.text, "[49, 30]"), "%s",
                   error.text);
     mem_free(good);
@@ -212,7 +212,7 @@ START_TEST(what_has_no_mean)
     params = new_params(ROWS, true);
     assert_refused(save_as("more", 2, &params, false, 1), "different models");
     params = new_params(ROWS, false);
-    assert_refused(save_as("tokenizer", 2, &params, false, 2), "different tokenizers");
+    assert_refused(save_as("tokenizer", 2, &params, false, 2), "not trained with the tokenizer");
     assert_refused(temp_file(folder, "broken", "broken", 6), "");
     assert_refused(path_join(folder, "nowhere"), "");
 }

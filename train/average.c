@@ -11,6 +11,7 @@ typedef struct Mean {
     double *sum;   /* [params.size] */
     Text names;    /* by blanks */
     Checkpoint latest;
+    uint32_t tokenizer_hash; /* that all must have */
 } Mean;
 
 /* Take `checkpoint`, of which only the latest stays open. */
@@ -32,12 +33,9 @@ static bool begin(Mean *mean, const Checkpoint *checkpoint, Error *error)
     return true;
 }
 
-/* Is it of the same model, as far as its values aren't concerned? That shapes agree shows when they are read. */
+/* Has it as many parameters as those before it? That their names and shapes agree shows when they are read. */
 static bool agrees(const Mean *mean, const Checkpoint *checkpoint, Error *error)
 {
-    if (checkpoint->origin.tokenizer_hash != mean->latest.origin.tokenizer_hash)
-        return error_set(error, "%s and %s have different tokenizers, so their weights have no mean", mean->latest.path,
-                         checkpoint->path);
     Params params = {0};
     bool good = checkpoint_declare_params(checkpoint, &params, error);
     if (good && params.n != mean->params.n)
@@ -59,8 +57,10 @@ static bool add(Mean *mean, const char *path, bool ema, Error *error)
 {
     Checkpoint checkpoint;
     if (!checkpoint_open(&checkpoint, path, error)) return false;
-    const bool good = (mean->sum ? agrees(mean, &checkpoint, error) : begin(mean, &checkpoint, error)) &&
-                      checkpoint_read_weights(&checkpoint, ema, &mean->params, error);
+    bool good = checkpoint.origin.tokenizer_hash == mean->tokenizer_hash ||
+                error_set(error, "%s was not trained with the tokenizer of the run", path);
+    good = good && (mean->sum ? agrees(mean, &checkpoint, error) : begin(mean, &checkpoint, error)) &&
+           checkpoint_read_weights(&checkpoint, ema, &mean->params, error);
     if (!good) {
         checkpoint_close(&checkpoint);
         return false;
@@ -84,9 +84,9 @@ static bool save(Mean *mean, int n, const char *output, Error *error)
     return checkpoint_save(output, &mean->params, NULL, &state, &origin, error);
 }
 
-bool average_checkpoints(char *const *path, int n, bool ema, const char *output, Error *error)
+bool average_checkpoints(char *const *path, int n, bool ema, uint32_t tokenizer_hash, const char *output, Error *error)
 {
-    Mean mean = {0};
+    Mean mean = {.tokenizer_hash = tokenizer_hash};
     bool good = true;
     for (int i = 0; good && i < n; i++) good = add(&mean, path[i], ema, error);
     if (good) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "core/memory.h"
+#include "data/tokenizer_file.h"
 #include "train/average.h"
 #include "train/command.h"
 #include "train/files.h"
@@ -54,12 +55,10 @@ static bool newest(const char *run, int64_t last, int64_t checkpoint_every, Path
     if (!run_checkpoints(run, &step, &n, error)) return false;
     for (int i = 0; i < n; i++)
         if (step[i] % checkpoint_every == 0) step[n_due++] = step[i];
-    const bool good =
-        n_due > 0 && n_due >= last
-            ? true
-            : error_set(error, "%s has %d checkpoints at multiples of train.checkpoint_every = %" PRId64
-                        "%s; train.keep says how many a run keeps; others can be named one by one", run, n_due,
-                        checkpoint_every, last ? ", fewer than --last asks for" : "");
+    const bool good = (n_due > 0 && n_due >= last) ||
+                      error_set(error, "%s has %d checkpoints at multiples of train.checkpoint_every = %" PRId64
+                                "%s; train.keep says how many a run keeps; others can be named one by one", run, n_due,
+                                checkpoint_every, last ? ", fewer than --last asks for" : "");
     const int first = last ? n_due - (int)last : 0;
     paths->path = mem_alloc((size_t)n * sizeof *paths->path);
     for (int i = first; good && i < n_due; i++) {
@@ -129,12 +128,25 @@ static bool prepare_folder(const char *run, const char *output, Error *error)
     return good;
 }
 
+static bool tokenizer_of(const char *run, uint32_t *hash, Error *error)
+{
+    char *path = path_join(run, RUN_TOKENIZER);
+    Tokenizer *tokenizer = tokenizer_file_load(path, error);
+    const bool good = tokenizer != NULL;
+    if (good) *hash = tokenizer_hash(tokenizer);
+    tokenizer_free(tokenizer);
+    mem_free(path);
+    return good;
+}
+
 static bool average(const CommandLine *line, const char *run, const Options *options, Error *error)
 {
     Paths paths = {0};
+    uint32_t hash;
     char *output = output_path(line, run, error);
-    const bool good = output && choose(line, run, options, &paths, error) && prepare_folder(run, output, error) &&
-                      average_checkpoints(paths.path, paths.n, options->decode_weights == WEIGHTS_EMA, output, error);
+    const bool good = output && choose(line, run, options, &paths, error) && tokenizer_of(run, &hash, error) &&
+                      prepare_folder(run, output, error) &&
+                      average_checkpoints(paths.path, paths.n, options->decode_weights == WEIGHTS_EMA, hash, output, error);
     if (good) {
         fprintf(stderr, "%s is the mean of\n", output);
         for (int i = 0; i < paths.n; i++) fprintf(stderr, "  %s\n", paths.path[i]);
