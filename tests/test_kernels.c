@@ -412,67 +412,6 @@ START_TEST(cross_entropy)
 }
 END_TEST
 
-/* Two rows, of which the second is the first, each logit moved a little. */
-static void check_cross_entropy_pair(int n, real spread, real moved, real smoothing, real divergence, real scale)
-{
-    real *row[2] = {naive_uniform((uint64_t)n, n), naive_uniform((uint64_t)n + 1000, n)}, *gradient[2];
-    const int label = naive_draw((uint64_t)n + 7, n);
-    const double s = (double)smoothing, weight = (double)divergence / 4;
-    double log_sum[2], nll = 0, loss = 0, kl[2] = {0}, biggest = 0;
-    for (int i = 0; i < n; i++) {
-        row[0][i] *= spread;
-        row[1][i] = row[0][i] + row[1][i] * moved;
-    }
-    for (int r = 0; r < 2; r++) {
-        double largest = -INFINITY, total = 0;
-        for (int i = 0; i < n; i++) {
-            largest = fmax(largest, (double)row[r][i]);
-            biggest = fmax(biggest, fabs((double)row[r][i]));
-        }
-        for (int i = 0; i < n; i++) total += exp((double)row[r][i] - largest);
-        log_sum[r] = largest + log(total);
-        nll += (log_sum[r] - (double)row[r][label]) / 2;
-        for (int i = 0; i < n; i++) loss += (log_sum[r] - (double)row[r][i]) * (s / n + (i == label ? 1 - s : 0)) / 2;
-        gradient[r] = naive_copy(row[r], n);
-    }
-    for (int r = 0; r < 2; r++)
-        for (int i = 0; i < n; i++) {
-            const double log_p = (double)row[r][i] - log_sum[r], log_q = (double)row[1 - r][i] - log_sum[1 - r];
-            kl[r] += exp(log_p) * (log_p - log_q);
-        }
-    loss += weight * (kl[0] + kl[1]);
-    const double size = (1 + biggest + fabs(log_sum[0])) * (1 + 2 * weight);
-    double got_nll, got = kernel.cross_entropy_pair(n, gradient[0], gradient[1], label, smoothing, divergence, false, scale, &got_nll);
-    expect_near(got, (Sum){loss, size}, "loss of a pair of %d", n);
-    expect_near(got_nll, (Sum){nll, size}, "nll of a pair of %d", n);
-    for (int r = 0; r < 2; r++) expect_same(gradient[r], row[r], n, "logits of a loss without gradient");
-    double same = kernel.cross_entropy_pair(n, gradient[0], gradient[1], label, smoothing, divergence, true, scale, &got_nll);
-    ck_assert(same == got);
-    for (int r = 0; r < 2; r++)
-        for (int i = 0; i < n; i++) {
-            const double log_p = (double)row[r][i] - log_sum[r], log_q = (double)row[1 - r][i] - log_sum[1 - r];
-            const double p = exp(log_p), q = exp(log_q), target = s / n + (i == label ? 1 - s : 0);
-            const double want = (p - target) / 2 + weight * (p * (log_p - log_q - kl[r]) + p - q);
-            const double own_size = (p + q) * size * (1 + fabs(log_p - log_q)) + target + exp(exp_low + 1) / TOLERANCE;
-            expect_near((double)gradient[r][i], (Sum){want * (double)scale, own_size * (double)scale}, "gradient of a pair of %d: %d",
-                        n, i);
-        }
-    FREE(row[0], row[1], gradient[0], gradient[1]);
-}
-
-START_TEST(cross_entropy_of_pairs)
-{
-    naive_use_set(_i);
-    for (int n = 1; n <= 71; n++) {
-        const int length = n <= 70 ? n : 1000;
-        check_cross_entropy_pair(length, 5, (real)0.5, (real)0.1, 5, 1);
-        check_cross_entropy_pair(length, 5, 5, 0, 1, (real)0.125);
-        check_cross_entropy_pair(length, (real)0.01, (real)0.01, (real)0.1, 0, 1);
-        check_cross_entropy_pair(length, 30, 30, (real)0.1, 2, 1);
-    }
-}
-END_TEST
-
 START_TEST(cross_entropy_of_known_rows)
 {
     naive_use_set(_i);
@@ -622,7 +561,6 @@ Suite *suite_kernels(void)
     tcase_add_loop_test(sets, relu_and_its_gradient, 0, n);
     tcase_add_loop_test(sets, gelu_and_its_gradient, 0, n);
     tcase_add_loop_test(sets, cross_entropy, 0, n);
-    tcase_add_loop_test(sets, cross_entropy_of_pairs, 0, n);
     tcase_add_loop_test(sets, cross_entropy_of_known_rows, 0, n);
     tcase_add_loop_test(sets, nan_is_seen, 0, n);
     tcase_add_loop_test(sets, adam, 0, n);
