@@ -50,7 +50,7 @@ bleu_of() { awk -v step="$2" '$1 == step { printf "%.2f\n", $7 }' FS='\t' "$work
 # ---- averaging ----
 
 check "a run" train 0 run --max-steps 60 --save-translations yes
-check "the mean of all its checkpoints" ferry 0 average -m "$work/run"
+check "the mean of its checkpoints" ferry 0 average -m "$work/run"
 check "is said to be that" says '^  .*run/checkpoint-00000030.safetensors$'
 check "and says so itself" ferry 0 info -m "$work/run/average.safetensors"
 check "by their names" grep -qx "mean of	checkpoint-00000030.safetensors checkpoint-00000040.safetensors \
@@ -59,6 +59,11 @@ check "it translates" translate run/average.safetensors
 check "as many lines as there are" test "$(wc -l <"$work/out")" = 20
 check "it is scored" test -n "$(bleu run/average.safetensors)"
 check "its weights are new" differ "$(weights run/average.safetensors)" "$(weights run/last)"
+cp "$work/run/checkpoint-00000030.safetensors" "$work/run/checkpoint-00000010.safetensors" # a best one, say
+cp "$work/run/average.safetensors" "$work/before"
+ferry 0 average -m "$work/run"
+check "without an older one than train.keep asks for" cmp "$work/run/average.safetensors" "$work/before"
+rm "$work/run/checkpoint-00000010.safetensors"
 check "the mean of the newest" ferry 0 average -m "$work/run" --last 1 -o "$work/run/one.safetensors"
 check "is the newest itself" test "$(weights run/one.safetensors)" = "$(weights run/last)"
 check "the mean of two that are named" ferry 0 average -m "$work/run" checkpoint-00000030.safetensors "$work/run/last" \

@@ -26,7 +26,8 @@ begin() {
         --valid-source "$work/valid.en" --valid-target "$work/valid.fr" --vocab-size 400 --d-model 32 --d-ff 64 --heads 2 \
         --encoder-layers 1 --decoder-layers 2 --batch-tokens 400 --accumulate 2 --warmup 10 --dropout 0.2 \
         --attention-dropout 0.1 --activation-dropout 0.1 --validate-every 7 --patience 100 --checkpoint-every 5 \
-        --report-every 3 --keep 2 --rdrop 1 --weight-decay 0.1 --ema 0.95 --save-translations yes --max-steps "$steps" "$@" 2>"$work/err"
+        --report-every 3 --keep 2 --rdrop 1 --weight-decay 0.1 --ema 0.95 --save-translations yes --max-steps "$steps" \
+        "$@" 2>"$work/err"
 }
 train() (begin "$@")
 

@@ -60,8 +60,8 @@ static void check_pair(int n, double spread, double moved, double smoothing, dou
 {
     real *row[2] = {naive_uniform((uint64_t)n, n), naive_uniform((uint64_t)n + 1000, n)}, *gradient[2];
     double block[2][1000], largest = 0, nll = 0;
-    PairCase c = {.n = n, .label = naive_draw((uint64_t)n + 7, n), .smoothing = (double)(real)smoothing, .divergence = divergence,
-                  .log_p = {block[0], block[1]}};
+    PairCase c = {.n = n, .label = naive_draw((uint64_t)n + 7, n), .smoothing = (double)(real)smoothing,
+                  .divergence = divergence, .log_p = {block[0], block[1]}};
     for (int i = 0; i < n; i++) {
         row[0][i] *= (real)spread;
         row[1][i] = row[0][i] + row[1][i] * (real)moved;

@@ -46,10 +46,11 @@ static void named(const CommandLine *line, const char *run, Paths *paths)
     }
 }
 
-/* The newest `last` (0: all) of the run's checkpoints that were due by checkpoint_every: so the mean doesn't depend on where
- * training was interrupted. */
-static bool newest(const char *run, int64_t last, int64_t checkpoint_every, Paths *paths, Error *error)
+/* The newest `last` of the run's checkpoints that were due by checkpoint_every: so the mean doesn't depend on where training was
+ * interrupted. 0: as many as it keeps, without an older one that stayed because it is the best. */
+static bool newest(const char *run, int64_t last, const Options *options, Paths *paths, Error *error)
 {
+    const int64_t checkpoint_every = options->train_checkpoint_every, keep = options->train_keep;
     int64_t *step;
     int n, n_due = 0;
     if (!run_checkpoints(run, &step, &n, error)) return false;
@@ -59,7 +60,7 @@ static bool newest(const char *run, int64_t last, int64_t checkpoint_every, Path
                       error_set(error, "%s has %d checkpoints at multiples of train.checkpoint_every = %" PRId64
                                 "%s; train.keep says how many a run keeps; others can be named one by one", run, n_due,
                                 checkpoint_every, last ? ", fewer than --last asks for" : "");
-    const int first = last ? n_due - (int)last : 0;
+    const int first = last ? n_due - (int)last : n_due > keep ? n_due - (int)keep : 0;
     paths->path = mem_alloc((size_t)n * sizeof *paths->path);
     for (int i = first; good && i < n_due; i++) {
         char *name = run_checkpoint_name(step[i]);
@@ -77,7 +78,7 @@ static bool choose(const CommandLine *line, const char *run, const Options *opti
     if (text && line->n_arguments) return error_usage(error, "average takes --last or the checkpoints themselves, not both");
     if (text && (!number_read_int(text, &last) || last < 1 || last > INT32_MAX))
         return error_usage(error, "--last '%s': expected a number of checkpoints, at least 1", text);
-    if (!line->n_arguments) return newest(run, last, options->train_checkpoint_every, paths, error);
+    if (!line->n_arguments) return newest(run, last, options, paths, error);
     named(line, run, paths);
     return true;
 }
@@ -93,8 +94,8 @@ static char *output_path(const CommandLine *line, const char *run, Error *error)
     const size_t length = strlen(name), suffix = strlen(SUFFIX);
     if (length > suffix && !strcmp(name + length - suffix, SUFFIX) && strncmp(name, "checkpoint-", 11))
         return mem_string(given);
-    error_usage(error, "--output '%s': the name must end in " SUFFIX " and not begin with 'checkpoint-', as those do from which "
-                "training goes on", given);
+    error_usage(error, "--output '%s': the name must end in " SUFFIX " and not begin with 'checkpoint-', as those do from "
+                "which training goes on", given);
     return NULL;
 }
 
@@ -159,7 +160,8 @@ static bool average(const CommandLine *line, const char *run, const Options *opt
 bool cmd_average(CommandLine *line, Error *error)
 {
     const char *run = line->flag[FLAG_MODEL];
-    if (!is_folder(run)) return error_set(error, "%s is no folder; -m names the run folder whose checkpoints are averaged", run);
+    if (!is_folder(run))
+        return error_set(error, "%s is no folder; -m names the run folder whose checkpoints are averaged", run);
     char *config = path_join(run, RUN_CONFIG);
     Options options;
     bool good = command_options(line, config, &options, error);
