@@ -74,7 +74,7 @@ interrupted() {
         (
             sleep "$pause"
             kill -s "$signal" "$child" 2>/dev/null
-        ) &
+        ) >/dev/null 2>&1 & # its sleep outlives it, and must not keep our output open
         killer=$!
         wait "$child"
         code=$?
