@@ -64,10 +64,10 @@ $(BUILD)/tests/run64: $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(call objects,$(BUILD)/
 
 
 # Objects that were made with other flags are made again.
-$(BUILD)/flags: export FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS)
+$(BUILD)/flags: export BUILT_BY = $(CC) $(CPPFLAGS) $(CFLAGS)
 $(BUILD)/flags: always
 	+@mkdir -p $(@D)
-	+@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
+	+@echo "$$BUILT_BY" | cmp -s - $@ || echo "$$BUILT_BY" >$@
 $(call objects,$(BUILD)) $(call objects,$(BUILD)/fp64) $(BUILD)/train/main.o: $(BUILD)/flags
 $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
 
