@@ -71,16 +71,16 @@ $(BUILD)/tests/run64: $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(call objects,$(BUILD)/
 
 
 # Objects that were made with other flags are made again.
-$(BUILD)/flags: export FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS)
+$(BUILD)/flags: export BUILT_BY = $(CC) $(CPPFLAGS) $(CFLAGS)
 $(BUILD)/flags: always
 	+@mkdir -p $(@D)
-	+@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
+	+@echo "$$BUILT_BY" | cmp -s - $@ || echo "$$BUILT_BY" >$@
 $(call objects,$(BUILD)) $(call objects,$(BUILD)/fp64) $(BUILD)/train/main.o: $(BUILD)/flags
 $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(BENCH_SRC:%.c=$(BUILD)/%.o): $(BUILD)/flags
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
-.PHONY: always packages test-packages toy test bench bench-scale bench-translate bench-peer sanitize install clean
+.PHONY: always packages test-packages toy multi30k test bench bench-scale bench-translate bench-peer sanitize install clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
@@ -93,6 +93,10 @@ toy: packages ## train a small English-French model and show what it learned
 	./ferry evaluate -m runs/toy data/toy/test.en.gz data/toy/test.fr.gz
 	@echo
 	@data/toy/show.sh runs/toy
+
+multi30k: packages ## train on Multi30k, average, translate and score its tests: make multi30k DATA=folder
+	@$(MAKE) --no-print-directory $(JOBS) ferry
+	@DATA='$(DATA)' RUN='$(RUN)' STEPS='$(STEPS)' LAST='$(LAST)' FLAGS='$(FLAGS)' DECODE='$(DECODE)' configs/multi30k.sh
 
 TESTED = $(BUILD)/ferry $(BUILD)/tests/run32 $(BUILD)/tests/run64 $(BUILD)/tests/bench/bench
 

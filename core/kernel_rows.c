@@ -289,19 +289,73 @@ double KERNEL_NAME(cross_entropy_row)(int n, real *logits, int label, real smoot
     return (1 - (double)smoothing) * *nll + (double)smoothing * (log_sum - sum / n);
 }
 
+/* Lanes of two rows' softmaxes p and q, and of log p - log q. */
+typedef struct Pair {
+    Vec p, q, log_ratio;
+} Pair;
+
+VEC_INLINE Pair pair_of(Vec a, Vec b, real log_sum_a, real log_sum_b)
+{
+    const Vec log_p = a - log_sum_a, log_q = b - log_sum_b;
+    return (Pair){vec_exp(log_p), vec_exp(log_q), log_p - log_q};
+}
+
+/* The pair at element i; beyond n, p = q, and log_ratio = 0. */
+VEC_INLINE Pair pair_load(int n, int i, const real *a, const real *b, real log_sum_a, real log_sum_b)
+{
+    if (i + LANES <= n) return pair_of(vec_load(a + i), vec_load(b + i), log_sum_a, log_sum_b);
+    return pair_of(vec_load_part(a + i, n - i, log_sum_a), vec_load_part(b + i, n - i, log_sum_b), log_sum_a, log_sum_b);
+}
+
+double KERNEL_NAME(cross_entropy_pair)(int n, real *a, real *b, int label, real smoothing, real divergence, bool gradient,
+                                       real scale, double *nll)
+{
+    const double log_sum_a = KERNEL_NAME(log_sum_exp)(n, a), log_sum_b = KERNEL_NAME(log_sum_exp)(n, b);
+    const real la = (real)log_sum_a, lb = (real)log_sum_b;
+    const double log_sum = (log_sum_a + log_sum_b) / 2, mean = ((double)row_sum(n, a) + (double)row_sum(n, b)) / 2 / n;
+    *nll = log_sum - ((double)a[label] + (double)b[label]) / 2;
+    Vec sum_pq = {0}, sum_qp = {0};
+    for (int i = 0; i < n; i += LANES) {
+        const Pair v = pair_load(n, i, a, b, la, lb);
+        sum_pq += v.p * v.log_ratio;
+        sum_qp -= v.q * v.log_ratio;
+    }
+    const real kl_pq = vec_sum(sum_pq), kl_qp = vec_sum(sum_qp);
+    /* With l = log p - log q, d KL(p || q) / d a = p (l - KL(p || q)) and d KL(q || p) / d a = p - q. */
+    const real half = scale / 2, weight = scale * divergence / 4, uniform = smoothing / (real)n * half;
+    for (int i = 0; gradient && i < n; i += LANES) {
+        const Pair v = pair_load(n, i, a, b, la, lb);
+        const Vec difference = v.p - v.q;
+        const Vec ga = half * v.p - uniform + weight * (v.p * (v.log_ratio - kl_pq) + difference);
+        const Vec gb = half * v.q - uniform + weight * (v.q * (-v.log_ratio - kl_qp) - difference);
+        const int count = n - i < LANES ? n - i : LANES;
+        vec_store_part(a + i, count, ga);
+        vec_store_part(b + i, count, gb);
+    }
+    if (gradient) {
+        a[label] -= (1 - smoothing) * half;
+        b[label] -= (1 - smoothing) * half;
+    }
+    return (1 - (double)smoothing) * *nll + (double)smoothing * (log_sum - mean) +
+           (double)divergence / 4 * ((double)kl_pq + (double)kl_qp);
+}
+
 /* ---- Adam ---- */
 
-void KERNEL_NAME(adam)(int n, const AdamStep *step, real *weight, const real *gradient, real *m, real *v)
+void KERNEL_NAME(adam)(int n, const AdamStep *step, real *weight, const real *gradient, real *m, real *v,
+                       real *ema)
 {
     const AdamStep s = *step;
     for (int i = 0; i < n; i++) {
         real g = gradient[i] * s.gradient_scale;
         m[i] = s.beta1 * m[i] + (1 - s.beta1) * g;
         v[i] = s.beta2 * v[i] + (1 - s.beta2) * (g * g);
+        weight[i] -= s.decay * weight[i];
 #ifdef FERRY_FP64
         weight[i] -= s.rate * m[i] / (sqrt(v[i]) * s.v_scale + s.epsilon);
 #else
         weight[i] -= s.rate * m[i] / (sqrtf(v[i]) * s.v_scale + s.epsilon);
 #endif
+        if (ema) ema[i] += s.ema_rate * (weight[i] - ema[i]);
     }
 }

@@ -17,6 +17,7 @@ typedef struct ModelConfig {
     real dropout;          /* embeddings, and each sublayer's output */
     real attention_dropout, activation_dropout;
     real label_smoothing;
+    real rdrop; /* weight of R-Drop's divergence (Liang et al. 2021); 0: one pass, no divergence */
 } ModelConfig;
 
 typedef struct Linear {
@@ -95,7 +96,8 @@ Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, 
 /* Logits [rows, V] of decoder outputs. */
 Tensor *model_logits(Model *model, Tape *tape, Tensor *hidden);
 
-/* The training loss of a batch: label-smoothed cross-entropy summed over target tokens, times `scale`. */
+/* The training loss of a batch: label-smoothed cross-entropy summed over target tokens, times `scale`. With R-Drop, and
+ * dropout on, the batch goes through the model twice, and the loss is that of projection_loss_pairs. */
 Tensor *model_loss(Model *model, Tape *tape, const Batch *batch, real scale, LossSums *sums);
 
 #endif

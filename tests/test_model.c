@@ -274,12 +274,13 @@ static real loss_and_gradients(Model *model, Tape *tape, const Batch *batch)
 }
 
 /* Big enough for several tiles in every op. */
-static void assert_threads_change_nothing(Precision precision)
+static void assert_threads_change_nothing(Precision precision, real rdrop)
 {
     const ModelConfig config = {
         .vocab_size = 150, .d_model = 48, .d_ff = 80, .heads = 4, .encoder_layers = 1, .decoder_layers = 1,
         .activation = ACTIVATE_GELU, .tie = MODEL_TIE_ALL,
         .dropout = (real)0.1, .attention_dropout = (real)0.1, .activation_dropout = (real)0.1, .label_smoothing = (real)0.1,
+        .rdrop = rdrop,
     };
     Arena arena = {0};
     Tape tape = {.dropout = true, .seed = 3, .step = 4, .precision = precision};
@@ -309,14 +310,15 @@ static void assert_threads_change_nothing(Precision precision)
 START_TEST(threads_change_nothing)
 {
     kernels_init();
-    assert_threads_change_nothing(PRECISION_FP32);
+    assert_threads_change_nothing(PRECISION_FP32, 0);
+    assert_threads_change_nothing(PRECISION_FP32, 5);
 }
 END_TEST
 
 START_TEST(threads_change_nothing_in_bf16)
 {
     kernels_init();
-    if (matmul_can(PRECISION_BF16)) assert_threads_change_nothing(PRECISION_BF16);
+    if (matmul_can(PRECISION_BF16)) assert_threads_change_nothing(PRECISION_BF16, 5);
 }
 END_TEST
 
@@ -360,7 +362,7 @@ START_TEST(threads_change_nothing_with_openblas)
     kernels_init();
     if (!blas_load(&error)) return; /* not installed: then nothing can choose it */
     matmul_use(MATMUL_OPENBLAS);
-    assert_threads_change_nothing(PRECISION_FP32);
+    assert_threads_change_nothing(PRECISION_FP32, 0);
     matmul_use(MATMUL_PACKED);
 }
 END_TEST
@@ -527,6 +529,44 @@ START_TEST(dropout)
 }
 END_TEST
 
+/* R-Drop: two passes that don't differ have no divergence; those that do have one that counts as often as it weighs. */
+START_TEST(rdrop)
+{
+    kernels_init();
+    Arena arena = {0};
+    Tape tape = {.dropout = true, .seed = 1, .step = 2, .pass = 3};
+    const Batch batch = sample_batch(&arena, 2, 5, 0, 9, small.vocab_size);
+    ModelConfig config = small;
+    config.dropout = config.attention_dropout = config.activation_dropout = 0;
+    Model *model = sample_model(&config, 1, true);
+    const size_t size = model->params.size;
+    const double tolerance = sizeof(real) == 4 ? 2e-5 : 1e-13;
+    const double loss = (double)loss_and_gradients(model, &tape, &batch);
+    real *gradient = memcpy(mem_alloc(size * sizeof(real)), model->params.grad, size * sizeof(real));
+    model->config.rdrop = 5;
+    ck_assert_double_eq_tol((double)loss_and_gradients(model, &tape, &batch), loss, tolerance * loss);
+    for (size_t i = 0; i < size; i++)
+        ck_assert_double_eq_tol((double)model->params.grad[i], (double)gradient[i], tolerance);
+
+    model->config.dropout = (real)0.3;
+    double at[4];
+    for (int weight = 1; weight <= 3; weight++) {
+        model->config.rdrop = (real)weight;
+        at[weight] = loss_of(model, &tape, &batch);
+    }
+    ck_assert_double_gt(at[2], at[1] * 1.001);
+    ck_assert_double_eq_tol(at[3] - at[2], at[2] - at[1], 10 * tolerance * at[3]);
+    tape.dropout = false; /* validation knows of one pass only */
+    const double validation = loss_of(model, &tape, &batch);
+    model->config.rdrop = 0;
+    ck_assert(loss_of(model, &tape, &batch) == validation);
+    mem_free(gradient);
+    model_free(model);
+    tape_free(&tape);
+    arena_free(&arena);
+}
+END_TEST
+
 Suite *suite_model(void)
 {
     Suite *suite = suite_create("model");
@@ -546,6 +586,7 @@ Suite *suite_model(void)
     tcase_add_test(tcase, the_future_is_not_seen);
     tcase_add_test(tcase, frozen_weights_give_the_same_bits);
     tcase_add_test(tcase, dropout);
+    tcase_add_test(tcase, rdrop);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
     return suite;

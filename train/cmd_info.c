@@ -64,6 +64,11 @@ static void describe_run(const Run *run)
         printf("best score\t%s %.4f at step %" PRId64 "\n",
                run->options.train_best == BEST_LOSS ? "validation loss" : "validation BLEU",
                run->options.train_best == BEST_LOSS ? -s->best_score : s->best_score, s->best_step);
+    if (run->checkpoint.origin.averaged) printf("mean of\t%s\n", run->checkpoint.origin.averaged);
+    if (checkpoint_has_ema(&run->checkpoint))
+        printf("weights\t%s, train.ema = %g\n",
+               run->options.decode_weights == WEIGHTS_EMA ? "moving average" : "raw, beside a moving average",
+               run->options.train_ema);
     printf("trained by\t%s\nvocabulary\t%d\n", run->checkpoint.origin.kernel, run->model->config.vocab_size);
     printf("parameters\t%zu\t100.0%%\n", params->size);
     for (size_t c = 0; c < sizeof components / sizeof *components; c++) {

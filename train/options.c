@@ -372,11 +372,11 @@ char *options_to_text(const Options *options)
     return copy;
 }
 
-char *options_differences(const Options *before, const Options *now)
+char *options_differences(const Options *before, const Options *now, const char *section)
 {
     char *text = NULL;
     for (int i = 0; i < N_OPTIONS; i++) {
-        if (table[i].class != SHAPES) continue;
+        if (table[i].class != SHAPES || (section && strcmp(table[i].section, section))) continue;
         char *old = value_text(before, &table[i]), *new = value_text(now, &table[i]);
         if (strcmp(old, new)) {
             char *longer = mem_format("%s  %s: %s, now %s\n", text ? text : "", table[i].key, old, new);

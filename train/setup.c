@@ -19,7 +19,7 @@ static bool same_options(const Trainer *t, Error *error)
     Options before;
     options_init(&before);
     bool good = options_from_text(&before, t->checkpoint.path, t->checkpoint.origin.options, error);
-    char *differences = good ? options_differences(&before, t->options) : NULL;
+    char *differences = good ? options_differences(&before, t->options, NULL) : NULL;
     options_free(&before);
     if (!differences) return good;
     error_usage(error,
@@ -56,7 +56,11 @@ static bool open_tokenizer(Trainer *t, const Corpora *corpora, Error *error)
 {
     char *path = path_join(t->folder, RUN_TOKENIZER);
     bool good;
-    if (!t->resumes) {
+    if (!t->resumes && *t->options->train_init_from) {
+        if (parent_open(&t->parent, t->options, error))
+            t->tokenizer = run_tokenizer(t->parent.folder, &t->parent.checkpoint, error);
+        good = t->tokenizer && tokenizer_file_save(t->tokenizer, path, error);
+    } else if (!t->resumes) {
         /* One that is there is of a run that saved nothing, perhaps with another text or vocab_size. */
         good = learn_tokenizer(t, corpora, path, error);
     } else if (file_exists(path)) {
@@ -126,6 +130,15 @@ bool setup_machine(Trainer *t, Error *error)
     return true;
 }
 
+/* Those of the checkpoint to go on from, those of another run, or random ones. */
+static bool first_weights(Trainer *t, Error *error)
+{
+    if (t->resumes) return checkpoint_read_params(&t->checkpoint, &t->model->params, error);
+    if (t->parent.folder) return parent_weights(&t->parent, t->options, &t->model->params, error);
+    model_init(t->model, (uint64_t)t->options->train_seed);
+    return true;
+}
+
 bool setup_model(Trainer *t, Error *error)
 {
     const Options *o = t->options;
@@ -138,13 +151,11 @@ bool setup_model(Trainer *t, Error *error)
     t->tape.seed = (uint64_t)o->train_seed;
     translator_init(&t->translator, t->model, t->tokenizer, o);
     t->translator.stop = signals_stop_requested;
-    if (!t->resumes) {
-        model_init(t->model, (uint64_t)o->train_seed);
-        return true;
-    }
-    if (!checkpoint_read_params(&t->checkpoint, &t->model->params, error) ||
-        !checkpoint_read_adam(&t->checkpoint, &t->model->params, &t->adam, error))
-        return false;
+    t->adam.weight_decay = o->train_weight_decay;
+    if (!first_weights(t, error)) return false;
+    if (o->train_ema > 0) adam_start_ema(&t->adam, &t->model->params, o->train_ema);
+    if (!t->resumes) return true;
+    if (!checkpoint_read_adam(&t->checkpoint, &t->model->params, &t->adam, error)) return false;
     t->batches.epoch = (uint32_t)t->state.epoch;
     t->batches.position = (uint32_t)t->state.position;
     t->saved = true;
@@ -178,6 +189,8 @@ static void say_model(const Trainer *t)
             c->encoder_layers, c->decoder_layers, c->d_model, c->d_ff, c->heads, c->norm == MODEL_PRE_NORM ? "pre" : "post",
             c->vocab_size, progress_count(count, (double)t->model->params.size));
     fprintf(stderr, "products by %s, %d threads; run folder %s\n", machine_kernel(t->tape.precision), threads_count(), t->folder);
+    if (t->parent.folder)
+        fprintf(stderr, "beginning with the weights and the tokenizer of %s\n", t->parent.checkpoint.path);
     if (t->resumes) fprintf(stderr, "going on from step %" PRId64 "\n", t->state.step);
 }
 
@@ -204,12 +217,14 @@ bool setup_open(Trainer *t, Error *error)
         !open_data(t, error) || !settle_origin(t, error) || !setup_model(t, error) || !open_log(t, error))
         return false;
     say_model(t);
+    parent_close(&t->parent);
     if (t->resumes) checkpoint_close(&t->checkpoint); /* so that its disk space is free once it is removed */
     return true;
 }
 
 void setup_close(Trainer *t)
 {
+    parent_close(&t->parent);
     if (t->checkpoint.file) checkpoint_close(&t->checkpoint);
     if (t->translator.cache) translator_free(&t->translator);
     if (t->has_validation) scores_free_set(&t->valid_set);

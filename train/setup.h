@@ -7,6 +7,7 @@
 #include "train/adam.h"
 #include "train/checkpoint.h"
 #include "train/log.h"
+#include "train/parent.h"
 #include "train/progress.h"
 #include "train/run.h"
 #include "train/scores.h"
@@ -18,6 +19,7 @@ typedef struct Trainer {
     int lock;
     bool resumes; /* from `checkpoint` */
     Checkpoint checkpoint;
+    Parent parent; /* the run that a new run begins with; open during setup alone */
     CheckpointOrigin origin;
     char *options_text; /* what origin.options points to */
 

@@ -149,15 +149,39 @@ static double validation_loss(Trainer *t)
     return nll / (double)(n_tokens ? n_tokens : 1);
 }
 
-/* Fills the row's validation columns and the state; false if a signal cut it short: then nothing has changed. */
-static bool validate(Trainer *t, LogRow *row)
+/* valid-00001000.txt, the n translations a line each, as `ferry translate` prints them. Frees them. */
+static bool save_translations(Trainer *t, Text *translation, size_t n, Error *error)
+{
+    Text all = {0};
+    for (size_t i = 0; i < n; i++) {
+        text_append(&all, translation[i].data, translation[i].n);
+        text_append(&all, "\n", 1);
+        text_free(&translation[i]);
+    }
+    mem_free(translation);
+    char *name = mem_format("valid-%08" PRId64 ".txt", t->state.step), *path = path_join(t->folder, name);
+    const bool good = file_write_all(path, all.data, all.n, error);
+    text_free(&all);
+    mem_free(name);
+    mem_free(path);
+    return good;
+}
+
+/* Fills the row's validation columns and the state; false on error, or if a signal cut it short: then nothing has changed. */
+static bool validate(Trainer *t, LogRow *row, Error *error)
 {
     Scores scores;
+    Text *translations = NULL;
+    const bool ema = t->adam.ema && t->options->decode_weights == WEIGHTS_EMA;
+    if (ema) adam_swap_ema(&t->adam, &t->model->params);
     model_freeze(t->model, t->decode_precision);
     const double loss = validation_loss(t);
-    const bool whole =
-        scores_of(&t->translator, &t->valid_set, t->options->data_valid_source, &scores, NULL) && !signals_stop_requested();
+    const bool whole = scores_of(&t->translator, &t->valid_set, t->options->data_valid_source, &scores,
+                                 t->options->train_save_translations ? &translations : NULL) &&
+                       !signals_stop_requested();
     model_thaw(t->model);
+    if (ema) adam_swap_ema(&t->adam, &t->model->params);
+    if (translations && !save_translations(t, translations, scores.n_sentences, error)) return false;
     if (!whole) return false;
     TrainState *s = &t->state;
     const double score = t->options->train_best == BEST_LOSS ? -fmin(loss, DBL_MAX) : scores.bleu; /* finite, even of NaN */
@@ -206,7 +230,7 @@ static bool save(Trainer *t, Error *error)
     mem_free(name);
     mem_free(path);
     return t->saved && run_link(t->folder, s->step, s->best_step, error) &&
-           run_prune(t->folder, s->step, s->best_step, t->options->train_keep, error);
+           run_prune(t->folder, s->step, s->best_step, t->options->train_keep, t->options->train_checkpoint_every, error);
 }
 
 /* All that is due now. If a signal cuts validation short, nothing else is done: resuming makes up for it. */
@@ -215,7 +239,7 @@ static bool after_step(Trainer *t, bool is_last, Error *error)
     const double train_seconds = progress_clock() - t->window_started;
     LogRow row = {0};
     const bool validates = validation_due(t->options, &t->state);
-    if (validates && !validate(t, &row)) return true;
+    if (validates && !validate(t, &row, error)) return !error->code;
     const bool logs = validates || row_due(t->options, &t->state) || (is_last && t->state.logged_step != t->state.step);
     if (logs) {
         if (!write_row(t, &row, train_seconds, error)) return false;
