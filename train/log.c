@@ -1,9 +1,7 @@
 #include "train/log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -56,11 +54,7 @@ bool log_open(Log *log, const char *path, int64_t last_step, Error *error)
     mem_free(content);
     if (!good) return false;
     log->path = mem_string(path);
-    log->file = fopen(path, "ae");
-    if (log->file) return true;
-    error_set(error, "cannot write %s: %s", path, strerror(errno));
-    log_close(log);
-    return false;
+    return true;
 }
 
 bool log_append(Log *log, const LogRow *row, Error *error)
@@ -71,20 +65,21 @@ bool log_append(Log *log, const LogRow *row, Error *error)
         {row->validated, row->valid_loss, 7}, {row->validated, row->valid_bleu, 6}, {row->validated, row->valid_chrf, 6},
         {row->validated, row->valid_exact, 6}, {true, row->tokens_per_s, 6}, {true, row->seconds, 9},
     };
-    fprintf(log->file, "%" PRId64, row->step);
+    Text line = {0};
+    text_append_format(&line, "%" PRId64, row->step);
     for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
         char text[NUMBER_SIZE] = "";
         if (column[i].there) number_write_digits(text, column[i].value, column[i].digits);
-        fprintf(log->file, "\t%s", text);
+        text_append_format(&line, "\t%s", text);
     }
-    fputc('\n', log->file);
-    if (fflush(log->file) == 0) return true;
-    return error_set(error, "cannot write %s: %s", log->path, strerror(errno));
+    text_append(&line, "\n", 1);
+    const bool good = file_append(log->path, line.data, line.n, error);
+    text_free(&line);
+    return good;
 }
 
 void log_close(Log *log)
 {
-    if (log->file) fclose(log->file);
     mem_free(log->path);
     *log = (Log){0};
 }

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "core/error.h"
 
@@ -22,13 +21,13 @@ typedef struct LogRow {
 
 typedef struct Log {
     char *path;
-    FILE *file;
     double seconds; /* of the last row that was there */
 } Log;
 
 /* Open the log for appending; rows after `last_step` (written by a run that went on beyond its last checkpoint) are dropped,
  * so is a row that was cut short. A missing file is begun. Close with log_close. */
 bool log_open(Log *log, const char *path, int64_t last_step, Error *error);
+/* The row is on the disk when this returns: no checkpoint is ever newer than the rows that it says are there. */
 bool log_append(Log *log, const LogRow *row, Error *error);
 void log_close(Log *log);
 

@@ -71,7 +71,12 @@ static bool learn_tokenizer(Trainer *t, const FileList *source, const FileList *
     bool good = learner_add_files(learner, source, error) && learner_add_files(learner, target, error);
     if (good) t->tokenizer = learner_finish(learner, (int)t->options->data_vocab_size, error);
     learner_free(learner);
-    return t->tokenizer && tokenizer_file_save(t->tokenizer, path, error);
+    if (!t->tokenizer) return false;
+    Text content = {0};
+    tokenizer_file_format(t->tokenizer, &content);
+    good = file_write_all(path, content.data, content.n, error);
+    text_free(&content);
+    return good;
 }
 
 static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *target, Error *error)
@@ -250,7 +255,7 @@ void setup_close(Trainer *t)
     if (t->has_validation) scores_free_set(&t->valid_set);
     for (int64_t i = 0; t->batch && i < t->options->train_accumulate; i++) batches_free(&t->batch[i]);
     mem_free(t->batch);
-    if (t->log.file) log_close(&t->log);
+    log_close(&t->log);
     tape_free(&t->tape);
     adam_free(&t->adam);
     model_free(t->model);
