@@ -12,8 +12,8 @@
 #include "train/log.h"
 
 #define HEADER \
-    "step\tepoch\tloss\tlearning_rate\tgrad_norm\tvalid_loss\tvalid_bleu\tvalid_chrf\tvalid_exact\ttokens_per_s\tseconds\n"
-#define ROW(step, seconds) step "\t0.5\t6.25\t0.001\t1.5\t\t\t\t\t1000\t" seconds "\n"
+    "step\tepoch\tloss\tlearning_rate\tgrad_norm\tvalid_loss\tvalid_bleu\tvalid_chrf\tvalid_exact\tskipped\ttokens_per_s\tseconds\n"
+#define ROW(step, seconds) step "\t0.5\t6.25\t0.001\t1.5\t\t\t\t\t0\t1000\t" seconds "\n"
 
 static char *folder, *path;
 
@@ -68,11 +68,11 @@ START_TEST(rows)
     const LogRow plain = {.step = 10, .epoch = 0.5, .loss = 6.25, .learning_rate = 0.001, .gradient_norm = 1.5,
                           .valid_loss = 99, .tokens_per_s = 1000, .seconds = 2.5};
     LogRow validated = {.step = 20, .epoch = 1, .loss = NAN, .learning_rate = 1e-5, .gradient_norm = 2, .validated = true,
-                        .valid_loss = 5.75, .valid_bleu = 12.5, .valid_chrf = 40, .valid_exact = 0, .tokens_per_s = 123456.78,
+                        .valid_loss = 5.75, .valid_bleu = 12.5, .valid_chrf = 40, .valid_exact = 0, .n_skipped = 3, .tokens_per_s = 123456.78,
                         .seconds = 86400.125};
     append(&log, &plain);
     append(&log, &validated);
-    assert_text(HEADER ROW("10", "2.5") "20\t1\t\t1e-5\t2\t5.75\t12.5\t40\t0\t123457\t86400.125\n"); /* at once, not at close */
+    assert_text(HEADER ROW("10", "2.5") "20\t1\t\t1e-5\t2\t5.75\t12.5\t40\t0\t3\t123457\t86400.125\n"); /* at once, not at close */
     log_close(&log);
     ck_assert_double_eq(log_seconds(path), 86400.125);
 }

@@ -10,7 +10,7 @@
 #include "train/number.h"
 
 static const char header[] =
-    "step\tepoch\tloss\tlearning_rate\tgrad_norm\tvalid_loss\tvalid_bleu\tvalid_chrf\tvalid_exact\ttokens_per_s\tseconds\n";
+    "step\tepoch\tloss\tlearning_rate\tgrad_norm\tvalid_loss\tvalid_bleu\tvalid_chrf\tvalid_exact\tskipped\ttokens_per_s\tseconds\n";
 
 /* The number in the first and the last column; false if the line isn't a whole row. */
 static bool row_ends(const char *line, size_t n, int64_t *step, double *seconds)
@@ -63,7 +63,8 @@ bool log_append(Log *log, const LogRow *row, Error *error)
         {true, row->epoch, 6}, {!isnan(row->loss), row->loss, 7}, {true, row->learning_rate, 7},
         {true, row->gradient_norm, 7},
         {row->validated, row->valid_loss, 7}, {row->validated, row->valid_bleu, 6}, {row->validated, row->valid_chrf, 6},
-        {row->validated, row->valid_exact, 6}, {true, row->tokens_per_s, 6}, {true, row->seconds, 9},
+        {row->validated, row->valid_exact, 6}, {true, (double)row->n_skipped, 9}, {true, row->tokens_per_s, 6},
+        {true, row->seconds, 9},
     };
     Text line = {0};
     text_append_format(&line, "%" PRId64, row->step);

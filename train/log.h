@@ -16,6 +16,7 @@ typedef struct LogRow {
     bool validated; /* the next four are there */
     double valid_loss; /* cross-entropy a token without smoothing; its exp is the perplexity */
     double valid_bleu, valid_chrf, valid_exact;
+    int64_t n_skipped; /* steps so far that made no update */
     double tokens_per_s, seconds; /* target tokens; time of training in all */
 } LogRow;
 

@@ -14,6 +14,7 @@
 #include "core/threads.h"
 #include "data/batches.h"
 #include "train/files.h"
+#include "train/finite.h"
 #include "train/log.h"
 #include "train/machine.h"
 #include "train/progress.h"
@@ -37,15 +38,56 @@ static int draw_batches(Trainer *t, int64_t *n_tokens)
     return n;
 }
 
-/* The first parameter whose gradient isn't finite */
-static const char *not_finite(const Params *params)
+/* Whether Adam can make use of the gradient: not beyond what numbers can hold, and neither is the perplexity, exp(loss), which
+ * overflows only in a training that has long been lost. */
+static bool is_sound(double loss, double norm)
 {
-    for (int p = 0; p < params->n; p++) {
-        const Param *param = &params->param[p];
-        for (size_t i = 0; i < (size_t)param->rows * (size_t)param->cols; i++)
-            if (!isfinite(params->grad[param->offset + i])) return param->name;
+    return isfinite(norm) && isfinite(exp(loss));
+}
+
+/* What is wrong with a step that isn't sound, for people; free with mem_free. */
+static char *what_is_wrong(const Trainer *t, double loss, double norm)
+{
+    const Params *params = &t->model->params;
+    const char *value = finite_first_bad(params, params->value), *gradient = finite_first_bad(params, params->grad);
+    if (value) return mem_format("the loss is %g, and the parameter %s is not finite", loss, value);
+    if (gradient) return mem_format("the loss is %g, and the gradient of %s is not finite", loss, gradient);
+    return mem_format("the loss is %g, and the gradient's norm %g, most of it in %s: training diverges", loss, norm,
+                      finite_largest(params, params->grad));
+}
+
+/* The step isn't sound: an error, or, by option, a step without an update. What a checkpoint holds has not been touched. */
+static bool skip(Trainer *t, double loss, double norm, Error *error)
+{
+    enum { MOST_IN_A_ROW = 20 };
+    TrainState *s = &t->state;
+    const bool may_skip = t->options->train_on_nonfinite == ON_NONFINITE_SKIP;
+    const bool skips = may_skip && s->n_skipped_row < MOST_IN_A_ROW;
+    char *what = what_is_wrong(t, loss, norm);
+    if (skips) {
+        s->n_skipped++;
+        s->n_skipped_row++;
+        progress_line(&t->progress, "step %" PRId64 "  skipped: %s (%" PRId64 " so far)", s->step + 1, what, s->n_skipped);
+    } else {
+        error_set(error,
+                  "step %" PRId64 ": %s%s. Train into another folder (--run) with a lower train.learning_rate, a longer "
+                  "train.warmup or a smaller train.clip_norm%s. What is in %s is untouched",
+                  s->step + 1, what, may_skip ? ", after as many such steps in a row as may be skipped" : "",
+                  may_skip ? "" : ", or go on without such steps (--on-nonfinite skip)", t->folder);
     }
-    return "their sum";
+    mem_free(what);
+    return skips;
+}
+
+static void update(Trainer *t, double loss, int64_t n_tokens, double norm)
+{
+    const double limit = t->options->train_clip_norm;
+    adam_update(&t->adam, &t->model->params, schedule_rate(t->options, t->state.step + 1),
+                limit > 0 && norm > limit ? limit / norm : 1);
+    t->state.window_loss += loss;
+    t->state.window_tokens += n_tokens;
+    t->state.gradient_norm = norm;
+    t->state.n_skipped_row = 0;
 }
 
 static bool train_step(Trainer *t, Error *error)
@@ -66,23 +108,13 @@ static bool train_step(Trainer *t, Error *error)
         tape_backward(&t->tape);
         loss += sums.loss;
     }
-    const double norm = adam_gradient_norm(params), limit = t->options->train_clip_norm;
-    if (!isfinite(norm) || !isfinite(loss))
-        return error_set(
-            error,
-            "step %" PRId64
-            ": the loss is %g and the gradient of %s is not finite. Train into another folder (--run) with a lower "
-            "train.learning_rate, a longer train.warmup or a smaller train.clip_norm; what is in %s is untouched",
-            t->state.step + 1, loss / (double)n_tokens, not_finite(params), t->folder);
-    adam_update(&t->adam, params, schedule_rate(t->options, t->state.step + 1),
-                limit > 0 && norm > limit ? limit / norm : 1);
+    const double norm = adam_gradient_norm(params);
+    if (is_sound(loss / (double)n_tokens, norm)) update(t, loss, n_tokens, norm);
+    else if (!skip(t, loss / (double)n_tokens, norm, error)) return false;
     t->saved = false;
     t->state.step++;
     t->state.epoch = t->batches.epoch;
     t->state.position = t->batches.position;
-    t->state.window_loss += loss;
-    t->state.window_tokens += n_tokens;
-    t->state.gradient_norm = norm;
     return true;
 }
 
@@ -127,12 +159,14 @@ static double seconds_so_far(const Trainer *t)
 /* Cross-entropy a token on the validation pairs. */
 static double validation_loss(Trainer *t)
 {
+    enum { MOST_TOKENS = 1024 }; /* a signal waits for no more than these */
+    const int64_t wanted = t->options->decode_batch_tokens, batch_tokens = wanted < MOST_TOKENS ? wanted : MOST_TOKENS;
     BatchBuffer batch = {0};
     double nll = 0;
     int64_t n_tokens = 0;
     t->tape.dropout = false;
     for (size_t first = 0; first < t->valid_pairs.source.n && !signals_stop_requested();) {
-        first = batches_fill(&batch, &t->valid_pairs, first, (int32_t)t->options->decode_batch_tokens);
+        first = batches_fill(&batch, &t->valid_pairs, first, (int32_t)batch_tokens);
         tape_begin(&t->tape, false);
         LossSums sums;
         model_loss(t->model, &t->tape, &batch.batch, 1, &sums);
@@ -182,6 +216,7 @@ static bool write_row(Trainer *t, LogRow *row, double train_seconds, Error *erro
     row->loss = s->window_tokens ? s->window_loss / (double)s->window_tokens : NAN;
     row->learning_rate = schedule_rate(t->options, s->step);
     row->gradient_norm = s->gradient_norm;
+    row->n_skipped = s->n_skipped;
     row->tokens_per_s = (double)t->window_tokens / (train_seconds > 0 ? train_seconds : 1e-9);
     row->seconds = seconds_so_far(t);
     t->saved = false;
@@ -300,6 +335,7 @@ static bool already_done(const Options *options, const char *folder, const Train
 bool trainer_run(const Options *options, const char *folder, Error *error)
 {
     Trainer t = {.options = options, .folder = folder, .lock = -1};
+    signals_catch();
     bool good = setup_find(&t, error);
     if (good && t.resumes && already_done(options, folder, &t.state)) {
         setup_close(&t);
@@ -307,7 +343,7 @@ bool trainer_run(const Options *options, const char *folder, Error *error)
     }
     good = good && setup_open(&t, error);
     if (good) {
-        signals_catch(); /* not before: what is under way until here may just be ended */
+        signals_defer(); /* not before: until here there is nothing to save, and no file that isn't whole */
         progress_init(&t.progress, stderr);
         good = loop(&t, error);
         progress_clear(&t.progress);
