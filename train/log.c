@@ -85,16 +85,16 @@ void log_close(Log *log)
     *log = (Log){0};
 }
 
-double log_seconds(const char *path)
+bool log_seconds(const char *path, double *seconds, Error *error)
 {
-    Error unread = {0};
+    *seconds = 0;
+    if (!file_exists(path)) return true;
     size_t n;
-    double seconds = 0;
-    char *content = file_exists(path) ? file_read_all(path, &n, &unread) : NULL;
-    if (!content) return 0;
+    char *content = file_read_all(path, &n, error);
+    if (!content) return false;
     Text kept = {0};
-    keep_rows(content, n, INT64_MAX, &kept, &seconds);
+    keep_rows(content, n, INT64_MAX, &kept, seconds);
     text_free(&kept);
     mem_free(content);
-    return seconds;
+    return true;
 }

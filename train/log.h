@@ -33,6 +33,6 @@ bool log_append(Log *log, const LogRow *row, Error *error);
 void log_close(Log *log);
 
 /* The training time in the last row of a log; 0 if there is none. */
-double log_seconds(const char *path);
+bool log_seconds(const char *path, double *seconds, Error *error);
 
 #endif

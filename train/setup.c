@@ -31,10 +31,12 @@ static bool same_options(const Trainer *t, Error *error)
     return false;
 }
 
+/* Only who holds the lock may remove what a killed process left half-written. */
 static bool lock_folder(Trainer *t, Error *error)
 {
-    if (t->lock < 0) t->lock = run_lock(t->folder, error);
-    return t->lock >= 0;
+    if (t->lock >= 0) return true;
+    t->lock = run_lock(t->folder, error);
+    return t->lock >= 0 && folder_remove_temporaries(t->folder, error);
 }
 
 bool setup_find(Trainer *t, Error *error)
@@ -43,7 +45,11 @@ bool setup_find(Trainer *t, Error *error)
     if (!lock_folder(t, error) || !run_newest(t->folder, &t->checkpoint, &t->resumes, error)) return false;
     if (!t->resumes) return true;
     t->state = t->checkpoint.state;
-    return same_options(t, error) && run_link(t->folder, t->state.step, t->state.best_step, error);
+    char *log = path_join(t->folder, RUN_LOG);
+    const bool good = same_options(t, error) && run_link(t->folder, t->state.step, t->state.best_step, error) &&
+                      log_seconds(log, &t->seconds_before, error);
+    mem_free(log);
+    return good;
 }
 
 /* ---- the data ---- */
@@ -225,7 +231,7 @@ static void say_model(const Trainer *t)
 
 static bool open_folder(Trainer *t, Error *error)
 {
-    return folder_make(t->folder, error) && lock_folder(t, error) && folder_remove_temporaries(t->folder, error);
+    return folder_make(t->folder, error) && lock_folder(t, error);
 }
 
 static bool open_log(Trainer *t, Error *error)

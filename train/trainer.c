@@ -319,11 +319,9 @@ static void say_end(Trainer *t)
 }
 
 /* A run whose limit is reached is left alone, without reading its data. */
-static bool already_done(const Options *options, const char *folder, const TrainState *state)
+static bool already_done(const Options *options, const char *folder, const TrainState *state, double seconds)
 {
-    char *path = path_join(folder, RUN_LOG);
-    const char *why = finished(options, state, log_seconds(path));
-    mem_free(path);
+    const char *why = finished(options, state, seconds);
     if (!why || validation_due(options, state)) return false;
     fprintf(stderr,
             "%s is finished: step %" PRId64
@@ -337,7 +335,7 @@ bool trainer_run(const Options *options, const char *folder, Error *error)
     Trainer t = {.options = options, .folder = folder, .lock = -1};
     signals_catch();
     bool good = setup_find(&t, error);
-    if (good && t.resumes && already_done(options, folder, &t.state)) {
+    if (good && t.resumes && already_done(options, folder, &t.state, t.seconds_before)) {
         setup_close(&t);
         return true;
     }
