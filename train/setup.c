@@ -94,7 +94,8 @@ static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *t
         good = learn_tokenizer(t, source, target, path, error);
     } else if (file_exists(path)) {
         t->tokenizer = tokenizer_file_load(path, error);
-        good = t->tokenizer != NULL;
+        good = t->tokenizer || error_context(error, "the checkpoints need the tokenizer that they were trained with; put the "
+                                                    "old one back, or train into another folder (--run)");
     } else {
         good = error_set(
             error, "%s is missing, and the checkpoints need it; put it back, or train into another folder (--run)", path);
@@ -206,9 +207,9 @@ static bool settle_origin(Trainer *t, Error *error)
     if (!t->resumes) return true;
     if (t->origin.data_hash != t->checkpoint.origin.data_hash)
         return error_set(error,
-                         "the training text is not the one that %s was trained on; put the old text back, or train into "
-                         "another folder (--run)",
-                         t->checkpoint.path);
+                         "the training text is not the one that %s was trained on (its hash is %016" PRIx64
+                         ", that was %016" PRIx64 "); put the old text back, or train into another folder (--run)",
+                         t->checkpoint.path, t->origin.data_hash, t->checkpoint.origin.data_hash);
     if (strcmp(t->origin.kernel, t->checkpoint.origin.kernel))
         warn("the checkpoint was computed by '%s', this machine computes by '%s': the last bits of the results may differ",
              t->checkpoint.origin.kernel, t->origin.kernel);
