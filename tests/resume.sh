@@ -124,6 +124,7 @@ refused() {
     shift 2
     train whole --patience 0 "$@"
     got=$?
+    # shellcheck disable=SC2254 # a pattern
     case $got in $wanted) says "$message" && says "(--run)" ;; *) return 1 ;; esac
 }
 check "another option" refused 2 'train.dropout: 0.2, now 0.3' --dropout 0.3

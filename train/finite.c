@@ -32,7 +32,9 @@ const char *finite_largest(const Params *params, const real *block)
     double largest_sum = -1;
     for (int p = 0; p < params->n; p++) {
         const Param *param = &params->param[p];
-        const double sum = kernel.sum_of_squares(param->rows * param->cols, block + param->offset);
+        double sum = 0;
+        for (int row = 0; row < param->rows; row++)
+            sum += kernel.sum_of_squares(param->cols, block + param->offset + (size_t)row * (size_t)param->cols);
         if (sum > largest_sum) name = param->name;
         largest_sum = fmax(largest_sum, sum);
     }

@@ -1,0 +1,14 @@
+/* How much memory a model and its training take: known from shapes, before any of it is taken. */
+#ifndef FERRY_MODEL_FOOTPRINT_H
+#define FERRY_MODEL_FOOTPRINT_H
+
+#include "model/transformer.h"
+
+/* The number of parameters; exact. */
+size_t footprint_parameters(const ModelConfig *config);
+
+/* Bytes that the tape's arena hands out at the peak of a training step on a batch of n_source and n_target tokens, of at most
+ * `longest` in a sentence, with so many threads. For batches of some size at least the truth, and at most an eighth more. */
+size_t footprint_step(const ModelConfig *config, size_t n_source, size_t n_target, size_t longest, int n_threads);
+
+#endif
