@@ -70,3 +70,14 @@ size_t footprint_step(const ModelConfig *c, size_t n_source, size_t n_target, si
     return elements * sizeof(real) + (size_t)(c->encoder_layers + c->decoder_layers + 1) * NODES +
            8 * (n_source + n_target); /* places, spans */
 }
+
+/* Without gradients, so each tensor counts once: the encoder's pass and the cross keys and values, of which the cache holds a
+ * copy; then, over the same memory, step after step. */
+size_t footprint_search(const ModelConfig *c, size_t n_source, size_t n_seq, size_t n_rows, size_t width)
+{
+    const size_t d = (size_t)c->d_model, f = (size_t)c->d_ff, h = (size_t)c->heads, layers = (size_t)c->decoder_layers;
+    const size_t cross = n_source * layers * 2 * d;
+    const size_t encode = n_source * (3 * d + (size_t)c->encoder_layers * (10 * d + 2 * f + h + 4)) + cross;
+    const size_t step = n_seq * width * (3 * d + layers * (15 * d + 2 * f + 2 * h + 6) + (size_t)c->vocab_size);
+    return (largest(encode, step) + cross + n_rows * width * layers * 2 * d) * sizeof(real);
+}

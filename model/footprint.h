@@ -11,4 +11,8 @@ size_t footprint_parameters(const ModelConfig *config);
  * `longest` in a sentence, with so many threads. For batches of some size at least the truth, and at most an eighth more. */
 size_t footprint_step(const ModelConfig *config, size_t n_source, size_t n_target, size_t longest, int n_threads);
 
+/* Bytes at most for translating n_seq sentences of n_source tokens in all into up to `n_rows` tokens in all, `width`
+ * hypotheses each. */
+size_t footprint_search(const ModelConfig *config, size_t n_source, size_t n_seq, size_t n_rows, size_t width);
+
 #endif

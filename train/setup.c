@@ -10,6 +10,7 @@
 #include "core/threads.h"
 #include "data/learner.h"
 #include "data/tokenizer_file.h"
+#include "train/budget.h"
 #include "train/files.h"
 #include "train/machine.h"
 #include "train/signals.h"
@@ -173,10 +174,21 @@ static bool open_data(Trainer *t, Error *error)
 
 /* ---- the model ---- */
 
+static bool check_memory(Trainer *t, const ModelConfig *config, Error *error)
+{
+    const BudgetText text = {t->bitext.counts.n_tokens_source, t->bitext.counts.n_tokens_target,
+                             t->valid_pairs.counts.n_pairs, t->valid_pairs.counts.n_tokens_source};
+    const Budget available = budget_available("");
+    if (!budget_check(t->options, config, &text, t->resumes, &available, error)) return false;
+    arena_reserve(&t->tape.arena, budget_need(t->options, config, &text).step);
+    return true;
+}
+
 static bool open_model(Trainer *t, Error *error)
 {
     const Options *o = t->options;
     const ModelConfig config = run_model_config(o, tokenizer_size(t->tokenizer));
+    if (!check_memory(t, &config, error)) return false;
     t->model = model_new(&config, true);
     adam_init(&t->adam, t->model->params.size, o->train_beta1, o->train_beta2, o->train_epsilon);
     t->batches = (BatchIterator){
