@@ -10,7 +10,6 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "model/footprint.h"
-#include "train/files.h"
 #include "train/progress.h"
 
 /* ---- what there is ---- */
@@ -25,19 +24,24 @@ static uint64_t minus(uint64_t limit, uint64_t used)
     return limit > used ? limit - used : 0;
 }
 
+/* The files of /proc and /sys that are read here have short lines. */
+enum { MOST_LINE = 4096 };
+
 /* The number behind `key` at the beginning of a line (key "": the first number of the file); false if there is none. */
 static bool read_number(const char *folder, const char *name, const char *key, uint64_t *number)
 {
-    Error unread = {0};
-    char *path = mem_format("%s/%s", folder, name), *text = file_read_all(path, NULL, &unread), *end;
-    bool found = false;
-    for (const char *line = text; line && !found; line = strchr(line, '\n'), line += line != NULL) {
-        if (strncmp(line, key, strlen(key))) continue;
-        *number = strtoull(line + strlen(key), &end, 10);
-        found = end > line + strlen(key);
-    }
+    char line[MOST_LINE], *path = mem_format("%s/%s", folder, name), *end;
+    FILE *file = fopen(path, "re");
     mem_free(path);
-    mem_free(text);
+    if (!file) return false;
+    const size_t n = strlen(key);
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, n)) continue;
+        *number = strtoull(line + n, &end, 10);
+        found = end > line + n;
+    }
+    fclose(file);
     return found;
 }
 
@@ -69,18 +73,18 @@ static void lower_by_groups(Budget *budget, const char *root, const struct Contr
 
 static void lower_by_control(Budget *budget, const char *root)
 {
-    Error unread = {0};
-    char *name = mem_format("%s/proc/self/cgroup", root), *text = file_read_all(name, NULL, &unread);
-    for (char *line = text, *next; line; line = next) {
-        next = strchr(line, '\n');
-        if (next) *next++ = '\0';
+    char line[MOST_LINE], *path = mem_format("%s/proc/self/cgroup", root);
+    FILE *file = fopen(path, "re");
+    mem_free(path);
+    if (!file) return;
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
         for (size_t i = 0; i < sizeof controls / sizeof *controls; i++) {
             char *at = strstr(line, controls[i].mark);
             if (at) lower_by_groups(budget, root, &controls[i], at + strlen(controls[i].mark) - 1);
         }
     }
-    mem_free(name);
-    mem_free(text);
+    fclose(file);
 }
 
 /* ulimit -v and -d. What is in use already is counted in pages, the second and the sixth number of statm. */
