@@ -3,7 +3,6 @@
  * uninterrupted one would have done. */
 #include "train/trainer.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,6 +49,7 @@ static char *what_is_wrong(const Trainer *t, double loss, double norm)
 {
     const Params *params = &t->model->params;
     const char *value = finite_first_bad(params, params->value), *gradient = finite_first_bad(params, params->grad);
+    loss = fabs(loss); /* the same */
     if (value) return mem_format("the loss is %g, and the parameter %s is not finite", loss, value);
     if (gradient) return mem_format("the loss is %g, and the gradient of %s is not finite", loss, gradient);
     return mem_format("the loss is %g, and the gradient's norm %g, most of it in %s: training diverges", loss, norm,
@@ -174,7 +174,7 @@ static double validation_loss(Trainer *t)
         n_tokens += batch.batch.target.n_tokens;
     }
     batches_free(&batch);
-    return nll / (double)(n_tokens ? n_tokens : 1);
+    return fabs(nll / (double)(n_tokens ? n_tokens : 1)); /* NaN may have a sign */
 }
 
 /* Fills the row's validation columns and the state; false if a signal cut it short: then nothing has changed. */
@@ -188,8 +188,9 @@ static bool validate(Trainer *t, LogRow *row)
     model_thaw(t->model);
     if (!whole) return false;
     TrainState *s = &t->state;
-    const double score = t->options->train_best == BEST_LOSS ? -fmin(loss, DBL_MAX) : scores.bleu; /* finite, even of NaN */
-    const bool better = !s->best_step || score > s->best_score, best = better || score == s->best_score;
+    const double score = t->options->train_best == BEST_LOSS ? -loss : scores.bleu;
+    const bool sound = isfinite(loss), better = sound && (!s->best_step || score > s->best_score);
+    const bool best = better || (sound && score == s->best_score);
     t->saved = false;
     s->validated_step = s->step;
     s->n_worse = better ? 0 : s->n_worse + 1;
