@@ -104,7 +104,7 @@ static char *refusal(const Options *options, bool resumes, uint64_t bytes)
 {
     Error error = {0};
     const ModelConfig config = run_model_config(options, (int)options->data_vocab_size);
-    const Budget available = {bytes, "by decree"};
+    const Budget available = {bytes, "by decree", false};
     ck_assert(!budget_check(options, &config, &text, resumes, &available, &error));
     ck_assert_int_eq(error.code, ERROR_FAILED);
     ck_assert_ptr_nonnull(strstr(error.text, "by decree"));
@@ -128,7 +128,7 @@ static void assert_proposal_fits(const Options *options, bool resumes, uint64_t 
     ck_assert_int_eq(proposed.train_batch_tokens * proposed.train_accumulate,
                      options->train_batch_tokens * options->train_accumulate);
     const ModelConfig config = run_model_config(options, (int)options->data_vocab_size);
-    const Budget available = {bytes, "by decree"};
+    const Budget available = {bytes, "by decree", false};
     Error error = {0};
     ck_assert_msg(budget_check(&proposed, &config, &text, resumes, &available, &error), "%s\n%s", message, error.text);
     mem_free(message);
@@ -141,9 +141,10 @@ START_TEST(what_does_not_fit_is_refused_with_a_way_out)
     options_init(&options);
     ck_assert(options_set(&options, "", "data.valid_source", "valid.en", &error));
     const ModelConfig config = run_model_config(&options, (int)options.data_vocab_size);
-    const BudgetNeed need = budget_need(&options, &config, &text);
+    const BudgetNeed need = budget_need(&options, &config, &text, false);
     ck_assert_uint_eq(need.total, need.model + need.step + need.validation);
-    ck_assert(budget_check(&options, &config, &text, false, &(Budget){need.total, "by decree"}, &error));
+    ck_assert(budget_check(&options, &config, &text, false, &(Budget){need.total, "by decree", false}, &error));
+    ck_assert(!budget_check(&options, &config, &text, false, &(Budget){need.total, "by decree", true}, &error));
     for (uint64_t share = 2; share <= 8; share++)
         assert_proposal_fits(&options, false, need.total - (need.step + need.validation) * share / 9);
     assert_proposal_fits(&options, true, need.total - need.validation / 4);
@@ -154,8 +155,8 @@ START_TEST(what_does_not_fit_is_refused_with_a_way_out)
     ck_assert_msg(strstr(message, "or take a smaller model") != NULL, "%s", message);
     mem_free(message);
     const BudgetText little = {.n_source = 100, .n_target = 100}; /* a batch is no larger than the corpus */
-    ck_assert_uint_lt(budget_need(&options, &config, &little).step, need.step / 3);
-    ck_assert_uint_eq(budget_need(&options, &config, &little).validation, 0);
+    ck_assert_uint_lt(budget_need(&options, &config, &little, false).step, need.step / 3);
+    ck_assert_uint_eq(budget_need(&options, &config, &little, false).validation, 0);
     options_free(&options);
 }
 END_TEST

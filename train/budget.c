@@ -14,9 +14,9 @@
 
 /* ---- what there is ---- */
 
-static void lower(Budget *budget, uint64_t bytes, const char *bound)
+static void lower(Budget *budget, uint64_t bytes, const char *bound, bool of_addresses)
 {
-    if (bytes < budget->bytes) *budget = (Budget){bytes, bound};
+    if (bytes < budget->bytes) *budget = (Budget){bytes, bound, of_addresses};
 }
 
 static uint64_t minus(uint64_t limit, uint64_t used)
@@ -62,7 +62,8 @@ static void lower_by_groups(Budget *budget, const char *root, const struct Contr
         uint64_t limit, used, cache = 0;
         if (read_number(folder, control->limit, "", &limit) && read_number(folder, control->used, "", &used)) {
             read_number(folder, "memory.stat", control->cache, &cache);
-            lower(budget, minus(limit, minus(used, cache)), "the memory limit of this container or control group");
+            lower(budget, minus(limit, minus(used, cache)), "the memory limit of this container or control group",
+                  false);
         }
         mem_free(folder);
         char *slash = strrchr(path, '/');
@@ -99,18 +100,18 @@ static void lower_by_limits(Budget *budget)
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     struct rlimit limit;
     if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY)
-        lower(budget, minus(limit.rlim_cur, page * pages[0]), "the process's limit, ulimit -v");
+        lower(budget, minus(limit.rlim_cur, page * pages[0]), "the process's limit, ulimit -v", true);
     if (!getrlimit(RLIMIT_DATA, &limit) && limit.rlim_cur != RLIM_INFINITY)
-        lower(budget, minus(limit.rlim_cur, page * pages[5]), "the process's limit, ulimit -d");
+        lower(budget, minus(limit.rlim_cur, page * pages[5]), "the process's limit, ulimit -d", true);
 }
 
 Budget budget_available(const char *root)
 {
-    Budget budget = {UINT64_MAX, "nothing"};
+    Budget budget = {UINT64_MAX, "nothing", false};
     uint64_t kilobytes;
     char *proc = mem_format("%s/proc", root);
     if (read_number(proc, "meminfo", "MemAvailable:", &kilobytes))
-        lower(&budget, kilobytes * 1024, "what this machine has left");
+        lower(&budget, kilobytes * 1024, "what this machine has left", false);
     mem_free(proc);
     lower_by_control(&budget, root);
     lower_by_limits(&budget);
@@ -132,7 +133,7 @@ static uint64_t search_bytes(const Options *o, const ModelConfig *config, const 
     return footprint_search(config, (size_t)n_source, (size_t)n_seq, (size_t)n_rows, 1);
 }
 
-BudgetNeed budget_need(const Options *o, const ModelConfig *config, const BudgetText *text)
+BudgetNeed budget_need(const Options *o, const ModelConfig *config, const BudgetText *text, bool of_addresses)
 {
     enum { ALWAYS = 16 << 20, THREAD = 10 << 20 }; /* the rest; a thread's stack and a little */
     const int64_t longest = least(o->data_max_length + 1, text->n_source > text->n_target ? text->n_source : text->n_target);
@@ -144,27 +145,28 @@ BudgetNeed budget_need(const Options *o, const ModelConfig *config, const Budget
         .step = footprint_step(config, (size_t)least(most, text->n_source), (size_t)least(most, text->n_target),
                                (size_t)longest, n_threads),
     };
-    if (text->n_valid) need.validation = parameters + 2 * search_bytes(o, config, text); /* its arenas grow by doubling */
+    if (text->n_valid) need.validation = parameters + (of_addresses ? 2 : 1) * search_bytes(o, config, text);
     need.total = need.model + need.step + need.validation;
     return need;
 }
 
 /* Halve what takes most, again and again, until it fits. A run that goes on can only translate less at a time. */
-static char *way_out(const Options *options, const ModelConfig *config, const BudgetText *text, bool resumes, uint64_t bytes)
+static char *way_out(const Options *options, const ModelConfig *config, const BudgetText *text, bool resumes,
+                     const Budget *available)
 {
     enum { FEWEST = 64 };
     Options smaller = *options; /* its texts are lent */
-    BudgetNeed need = budget_need(options, config, text);
-    while (need.total > bytes) {
+    BudgetNeed need = budget_need(options, config, text, available->of_addresses);
+    while (need.total > available->bytes) {
         if (resumes || need.validation > need.step) {
             if ((smaller.decode_batch_tokens /= 2) < FEWEST) break;
         } else {
             if ((smaller.train_batch_tokens /= 2) < FEWEST) break;
             smaller.train_accumulate *= 2;
         }
-        need = budget_need(&smaller, config, text);
+        need = budget_need(&smaller, config, text, available->of_addresses);
     }
-    if (need.total > bytes)
+    if (need.total > available->bytes)
         return mem_format("%stake a smaller model (model.d_model, model.d_ff, layers, data.vocab_size)",
                           resumes ? "in another folder (--run) " : "");
     char size[FIGURE_SIZE], step[100] = "", decode[80] = "";
@@ -180,10 +182,10 @@ static char *way_out(const Options *options, const ModelConfig *config, const Bu
 bool budget_check(const Options *options, const ModelConfig *config, const BudgetText *text, bool resumes,
                   const Budget *available, Error *error)
 {
-    const BudgetNeed need = budget_need(options, config, text);
+    const BudgetNeed need = budget_need(options, config, text, available->of_addresses);
     if (need.total <= available->bytes) return true;
     char total[FIGURE_SIZE], model[FIGURE_SIZE], step[FIGURE_SIZE], validation[FIGURE_SIZE], there[FIGURE_SIZE];
-    char *way = way_out(options, config, text, resumes, available->bytes);
+    char *way = way_out(options, config, text, resumes, available);
     error_set(error,
               "training may need %s of memory (model and optimizer %s, a step %s, validation %s), but only %s is there (%s). "
               "Free some, or %s",

@@ -12,6 +12,7 @@
 typedef struct Budget {
     uint64_t bytes;
     const char *bound;
+    bool of_addresses; /* what is asked for counts, not what is used */
 } Budget;
 
 /* The least of: what the machine has left, what the control groups that this process is in leave it, and its own limits.
@@ -27,11 +28,11 @@ typedef struct BudgetText {
 typedef struct BudgetNeed {
     uint64_t model;      /* parameters, their gradients, Adam's moments */
     uint64_t step;       /* the arena of a step on the largest batch that there may be */
-    uint64_t validation; /* the weights once more, packed, and the search */
+    uint64_t validation; /* the weights once more, packed, and the search, whose arenas grow by doubling: twice of addresses */
     uint64_t total;
 } BudgetNeed;
 
-BudgetNeed budget_need(const Options *options, const ModelConfig *config, const BudgetText *text);
+BudgetNeed budget_need(const Options *options, const ModelConfig *config, const BudgetText *text, bool of_addresses);
 
 /* An error that names what is needed, what there is, and a way out, unless it fits. */
 bool budget_check(const Options *options, const ModelConfig *config, const BudgetText *text, bool resumes,

@@ -180,7 +180,7 @@ static bool check_memory(Trainer *t, const ModelConfig *config, Error *error)
                              t->valid_pairs.counts.n_pairs, t->valid_pairs.counts.n_tokens_source};
     const Budget available = budget_available("");
     if (!budget_check(t->options, config, &text, t->resumes, &available, error)) return false;
-    arena_reserve(&t->tape.arena, budget_need(t->options, config, &text).step);
+    arena_reserve(&t->tape.arena, budget_need(t->options, config, &text, false).step);
     return true;
 }
 
@@ -244,7 +244,14 @@ static void say_model(const Trainer *t)
 
 static bool open_folder(Trainer *t, Error *error)
 {
-    return folder_make(t->folder, error) && lock_folder(t, error);
+    if (t->lock >= 0) return true;
+    int64_t *step;
+    int n;
+    if (!folder_make(t->folder, error) || !lock_folder(t, error) || !run_checkpoints(t->folder, &step, &n, error))
+        return false;
+    mem_free(step);
+    return !n || error_set(error, "another process has just trained in %s; the same command again goes on from there",
+                           t->folder);
 }
 
 static bool open_log(Trainer *t, Error *error)
