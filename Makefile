@@ -73,7 +73,7 @@ $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
-.PHONY: always packages test-packages toy test torture bench bench-peer sanitize install clean
+.PHONY: always packages test-packages toy test bench bench-peer sanitize install clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
@@ -93,6 +93,7 @@ test: test-packages ## run all tests
 	@$(MAKE) --no-print-directory $(JOBS) $(TESTED)
 	@BUILD='$(BUILD)' tests/run.sh
 
+.PHONY: torture
 torture: packages ## kill training 100 times, also during a save, and compare what it ends in
 	@$(MAKE) --no-print-directory $(JOBS) ferry
 	@FERRY='$(BUILD)/ferry' OMP_WAIT_POLICY=passive tests/resume.sh long

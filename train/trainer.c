@@ -49,7 +49,7 @@ static char *what_is_wrong(const Trainer *t, double loss, double norm)
 {
     const Params *params = &t->model->params;
     const char *value = finite_first_bad(params, params->value), *gradient = finite_first_bad(params, params->grad);
-    loss = fabs(loss); /* the same */
+    loss = fabs(loss); /* NaN may have a sign */
     if (value) return mem_format("the loss is %g, and the parameter %s is not finite", loss, value);
     if (gradient) return mem_format("the loss is %g, and the gradient of %s is not finite", loss, gradient);
     return mem_format("the loss is %g, and the gradient's norm %g, most of it in %s: training diverges", loss, norm,
