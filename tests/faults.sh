@@ -157,7 +157,7 @@ limits() {
     done
 }
 # shellcheck disable=SC3045
-if (ulimit -v 80000 && "$FERRY" help) >/dev/null 2>&1; then
+if (ulimit -v 80000 && "$FERRY" help; exit $?) >/dev/null 2>&1; then
     check "training fits, or is refused" limits
     check "both happened" test "$n_done" -gt 0 -a "$n_refused" -gt 0
     echo "# $n_refused limits of memory refused, $n_done enough"

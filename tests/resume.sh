@@ -66,6 +66,8 @@ check "seven pieces: the same bytes" same pieces
 
 # ---- killed again and again ----
 
+# The longest that a life is left alone: a part of the time that the whole took, so that there are many.
+longest=$(tail -n 1 "$work/whole/log.tsv" | awk '{ t = $NF / 4; print (t < 0.5 ? t : 0.5) }')
 n_kills=0 n_in_save=0 n_stops=0 n_lives=0 n_runs=0
 
 # saving: whether a checkpoint is being written (or was, when the process died)
@@ -79,7 +81,7 @@ saving() {
 live() {
     begin killed --threads $((n_lives % 3 + 1)) &
     child=$!
-    sleep "$(awk -v seed="$$$n_lives" 'BEGIN { srand(seed); printf "%.3f", 0.05 + 0.5 * rand() }')"
+    sleep "$(awk -v seed="$$$n_lives" -v longest="$longest" 'BEGIN { srand(seed); printf "%.3f", 0.05 + longest * rand() }')"
     if [ $((n_lives % 2)) = 1 ]; then
         until saving || ! kill -0 "$child" 2>/dev/null; do :; done
     fi
@@ -90,7 +92,7 @@ live() {
 
 # Whenever the run has come to its end, it is compared, and the next one begins.
 killed() {
-    while [ "$n_kills" -lt "$kills" ]; do
+    while [ "$n_kills" -lt "$kills" ] || { [ "$n_in_save" = 0 ] && [ "$n_lives" -lt 100 ]; }; do
         n_lives=$((n_lives + 1))
         live
         case $code in
