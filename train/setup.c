@@ -72,18 +72,22 @@ static bool check_files(const FileList *files, const char *option, Error *error)
     return true;
 }
 
+static bool save_tokenizer(const Tokenizer *tokenizer, const char *path, Error *error)
+{
+    Text content = {0};
+    tokenizer_file_format(tokenizer, &content);
+    const bool good = file_write_all(path, content.data, content.n, error);
+    text_free(&content);
+    return good;
+}
+
 static bool learn_tokenizer(Trainer *t, const FileList *source, const FileList *target, const char *path, Error *error)
 {
     Learner *learner = learner_new();
     bool good = learner_add_files(learner, source, error) && learner_add_files(learner, target, error);
     if (good) t->tokenizer = learner_finish(learner, (int)t->options->data_vocab_size, error);
     learner_free(learner);
-    if (!t->tokenizer) return false;
-    Text content = {0};
-    tokenizer_file_format(t->tokenizer, &content);
-    good = file_write_all(path, content.data, content.n, error);
-    text_free(&content);
-    return good;
+    return t->tokenizer && save_tokenizer(t->tokenizer, path, error);
 }
 
 static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *target, Error *error)
