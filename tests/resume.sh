@@ -137,6 +137,10 @@ cp "$work/other/tokenizer.bpe" "$work/whole/tokenizer.bpe"
 check "another tokenizer" refused 1 'tokenizer.bpe is not the tokenizer that .* was trained with'
 sed '20{h;d};21{G}' "$work/tokenizer" >"$work/whole/tokenizer.bpe"
 check "a tokenizer of which two lines are swapped" refused '[12]' 'put the old one back.*tokenizer.bpe: line 1: .*they were changed'
+cp "$work/tokenizer" "$work/whole/tokenizer.bpe"
 check "nothing was changed by that" same whole
+check "another validation set" train whole --patience 0 --max-steps "$(($(tail -n 1 "$work/whole.log" | cut -f1) + 1))" \
+    --valid-source "$work/train.en" --valid-target "$work/train.fr"
+check "is allowed, with a warning" says 'warning: the validation set is not the one .* new scores don.t compare'
 
 finish

@@ -28,7 +28,7 @@ typedef struct Field {
 static const Field fields[] = {
     COUNT(step), COUNT(epoch), COUNT(position), COUNT(validated_step), COUNT(logged_step), COUNT(best_step), COUNT(n_worse),
     REAL_FIELD(best_score), REAL_FIELD(window_loss), COUNT(window_tokens), REAL_FIELD(gradient_norm),
-    NEWER_COUNT(n_skipped), NEWER_COUNT(n_skipped_row),
+    NEWER_COUNT(n_skipped), NEWER_COUNT(n_skipped_row), NEWER_COUNT(validation_hash),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields, N_ORIGIN = 5 };
 

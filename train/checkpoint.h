@@ -24,6 +24,7 @@ typedef struct TrainState {
     double gradient_norm;   /* at the last update, before clipping */
     int64_t n_skipped;      /* steps that made no update, because their gradient wasn't finite */
     int64_t n_skipped_row;  /* of those, the last ones in a row */
+    int64_t validation_hash; /* of the pairs that best_score is of; 0: none */
 } TrainState;
 
 /* What a checkpoint belongs to: training goes on only with the same. */

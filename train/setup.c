@@ -214,6 +214,17 @@ static bool open_model(Trainer *t, Error *error)
     return true;
 }
 
+/* Validation may be done on another set than before; but then its scores don't compare. */
+static void settle_validation(Trainer *t)
+{
+    if (!t->has_validation) return;
+    const int64_t hash = (int64_t)(bitext_hash(&t->valid_pairs) >> 1), before = t->state.validation_hash;
+    if (before && hash != before)
+        warn("the validation set is not the one that %s was validated on: new scores don't compare with its best one",
+             t->checkpoint.path);
+    t->state.validation_hash = hash;
+}
+
 /* What the checkpoints of this run belong to; on resuming, it must be what it was. */
 static bool settle_origin(Trainer *t, Error *error)
 {
@@ -273,6 +284,7 @@ bool setup_open(Trainer *t, Error *error)
     if (!machine_start(t->options, error) || !open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
         !open_model(t, error) || !open_log(t, error))
         return false;
+    settle_validation(t);
     say_model(t);
     if (t->resumes) checkpoint_close(&t->checkpoint); /* so that its disk space is free once it is removed */
     return true;
