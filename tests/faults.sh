@@ -117,17 +117,30 @@ wait "$child" 2>/dev/null
 check "the lock of a process that was killed holds nobody up" train 0 dead --max-steps 1
 
 for n in 1 2 3 4 5 6 7 8 9 10; do gzip -dc "$toy/train.en.gz" | sed "s/\$/ $n/"; done | awk '{ print $0 " " NR * 7 }' >"$work/long"
+long="$work/long $work/long $work/long $work/long $work/long"
 # stopped SIGNAL CODE: training on a long text ends so before it has begun, and leaves nothing half-written
 stopped() {
-    for seconds in 0.3 1 3 9; do # until it got as far as to make its folder
-        timeout --preserve-status -s "$1" "$seconds" "$FERRY" train "$configs/toy.ini" --run "$work/early$1" \
-            --vocab-size 30000 --train-source "$work/long" --train-target "$work/long" 2>"$work/err"
-        code=$?
-        [ -e "$work/early$1/lock" ] && break
-    done
-    [ "$code" = "$2" ] && [ "$(ls "$work/early$1")" = lock ]
+    folder=$work/early$1
+    (
+        until [ -e "$folder/lock" ]; do sleep 0.01; done
+        kill -s "$1" "$(cat "$work/process")"
+    ) &
+    # In the foreground: a shell's background commands ignore SIGINT.
+    # shellcheck disable=SC2016 # that shell's own
+    sh -c 'echo $$ >"$0"; exec "$@"' "$work/process" "$FERRY" train "$configs/toy.ini" --run "$folder" --vocab-size 30000 \
+        --train-source "$long" --train-target "$long" 2>"$work/err"
+    code=$?
+    kill $! 2>/dev/null
+    wait $! 2>/dev/null
+    [ "$code" = "$2" ] && [ "$(ls "$folder")" = lock ] && return
+    echo "exit code $code, not $2; in the folder:" "$folder"/*
+    return 1
 }
-check "SIGINT while the vocabulary is learned: exit code 130, nothing half-written" stopped INT 130
+if sh -c 'kill -s INT $$; exit 0' 2>/dev/null; then
+    skip "SIGINT while the vocabulary is learned" "it is ignored here, as by all that a shell runs in the background"
+else
+    check "SIGINT while the vocabulary is learned: exit code 130, nothing half-written" stopped INT 130
+fi
 check "SIGTERM: 143" stopped TERM 143
 check "SIGHUP: 129" stopped HUP 129
 
@@ -149,7 +162,7 @@ limited() (
 )
 limits() {
     n_done=0 n_refused=0
-    for kilobytes in 80000 120000 160000 190000 220000 250000 280000 320000 400000 600000; do
+    for kilobytes in 80000 150000 200000 250000 300000 350000 400000 450000 500000 600000; do
         rm -rf "$work/memory"
         if limited "$kilobytes"; then n_done=$((n_done + 1))
         elif says 'but only .* is there (the process.s limit, ulimit -v)'; then n_refused=$((n_refused + 1))

@@ -135,13 +135,13 @@ static uint64_t search_bytes(const Options *o, const ModelConfig *config, const 
 
 BudgetNeed budget_need(const Options *o, const ModelConfig *config, const BudgetText *text, bool of_addresses)
 {
-    enum { ALWAYS = 16 << 20, THREAD = 10 << 20 }; /* the rest; a thread's stack and a little */
+    enum { ALWAYS = 16 << 20, STACK = 10 << 20, HEAP = 64 << 20 }; /* HEAP: addresses that malloc sets aside for a thread */
     const int64_t longest = least(o->data_max_length + 1, text->n_source > text->n_target ? text->n_source : text->n_target);
     const int64_t most = o->train_batch_tokens > longest ? o->train_batch_tokens : longest; /* a long pair is one batch */
     const uint64_t parameters = footprint_parameters(config) * sizeof(real);
     const int n_threads = threads_count();
     BudgetNeed need = {
-        .model = 4 * parameters + ALWAYS + (uint64_t)n_threads * THREAD,
+        .model = 4 * parameters + ALWAYS + (uint64_t)n_threads * (of_addresses ? STACK + HEAP : STACK),
         .step = footprint_step(config, (size_t)least(most, text->n_source), (size_t)least(most, text->n_target),
                                (size_t)longest, n_threads),
     };
