@@ -104,6 +104,11 @@ test: test-packages ## run all tests
 	@$(MAKE) --no-print-directory $(JOBS) $(TESTED)
 	@BUILD='$(BUILD)' tests/run.sh
 
+.PHONY: torture
+torture: packages ## kill training 100 times, also during a save, and compare what it ends in
+	@$(MAKE) --no-print-directory $(JOBS) ferry
+	@FERRY='$(BUILD)/ferry' OMP_WAIT_POLICY=passive tests/resume.sh long
+
 # They take SHAPES, THREADS, REPEAT, STEP_SECONDS, TSV, PRECISION, SET and others from make's command line: see README.md.
 BENCH = $(BUILD)/tests/bench/bench
 bench: packages ## measure training by op, beside this machine's peaks: make bench SHAPES="toy base" REPEAT=3

@@ -28,6 +28,12 @@ static void pool_free(GradientPool *pool)
     mem_free(pool);
 }
 
+/* An eighth more: the next batch may be a little larger. */
+size_t tape_gradient_size(size_t bytes)
+{
+    return bytes + bytes / 8;
+}
+
 /* The one released last among the smallest that are large enough, or a new one */
 static real *pool_take(GradientPool *pool, size_t bytes)
 {
@@ -39,8 +45,7 @@ static real *pool_take(GradientPool *pool, size_t bytes)
     if (!best) {
         ARRAY_RESERVE(pool->gradient, pool->n, pool->capacity);
         best = &pool->gradient[pool->n++];
-        /* An eighth more: the next batch may be a little larger. */
-        *best = (Gradient){.bytes = bytes + bytes / 8};
+        *best = (Gradient){.bytes = tape_gradient_size(bytes)};
         best->memory = mem_alloc(best->bytes);
     }
     best->taken = true;

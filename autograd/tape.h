@@ -85,7 +85,8 @@ void tape_backward(Tape *tape);
 real *tape_grad(Tape *tape, Tensor *t);
 /* The same for an op that can write instead of adding: *add says whether it has to add; if not, it writes every element. */
 real *tape_grad_first(Tape *tape, Tensor *t, bool *add);
-/* Bytes that the gradients hold. */
+/* Bytes that the gradients hold; that are taken for a gradient of so many bytes. */
+size_t tape_gradient_size(size_t bytes);
 size_t tape_gradient_bytes(const Tape *tape);
 
 /* For builders: a new tensor in the arena, its value uninitialized. */

@@ -112,6 +112,11 @@ void *arena_alloc(Arena *arena, size_t bytes)
     return data;
 }
 
+void arena_reserve(Arena *arena, size_t bytes)
+{
+    if (!arena->first) arena->first = block_new(bytes);
+}
+
 void *arena_zalloc(Arena *arena, size_t bytes)
 {
     return memset(arena_alloc(arena, bytes), 0, bytes);

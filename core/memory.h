@@ -49,6 +49,8 @@ typedef struct ArenaMark {
 /* An arena starts as all zeros: `Arena arena = {0}`. */
 void *arena_alloc(Arena *arena, size_t bytes);
 void *arena_zalloc(Arena *arena, size_t bytes);
+/* Let a new arena begin with one block of so many bytes, where what it will need is known: else it grows by doubling. */
+void arena_reserve(Arena *arena, size_t bytes);
 /* Forget all that was handed out; keep memory, as one block, for a little more than ever was out at once. */
 void arena_reset(Arena *arena);
 ArenaMark arena_mark(const Arena *arena);

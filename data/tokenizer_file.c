@@ -1,10 +1,8 @@
 #include "data/tokenizer_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/memory.h"
 #include "core/utf8.h"
@@ -33,31 +31,6 @@ void tokenizer_file_format(const Tokenizer *tokenizer, Text *out)
         token += kind == TOKEN_SYMBOL; /* the one with the space goes without saying */
     }
     text_append(out, "\n", 1);
-}
-
-bool tokenizer_file_save(const Tokenizer *tokenizer, const char *path, Error *error)
-{
-    Text content = {0};
-    tokenizer_file_format(tokenizer, &content);
-    char *temporary = mem_format("%s.tmp", path);
-    FILE *file = fopen(temporary, "wb");
-    bool good = file && fwrite(content.data, 1, content.n, file) == content.n && !fflush(file) && !fsync(fileno(file));
-    int reason = errno;
-    if (file && fclose(file) && good) {
-        reason = errno;
-        good = false;
-    }
-    if (good && rename(temporary, path)) {
-        reason = errno;
-        good = false;
-    }
-    if (!good) {
-        error_set(error, "%s: the tokenizer can't be written: %s", path, strerror(reason));
-        if (file) remove(temporary);
-    }
-    mem_free(temporary);
-    text_free(&content);
-    return good;
 }
 
 /* ---- loading ---- */

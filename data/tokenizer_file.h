@@ -16,9 +16,6 @@
 /* The file's content replaces what `out` held. */
 void tokenizer_file_format(const Tokenizer *tokenizer, Text *out);
 
-/* Write the file, atomically: a temporary file beside it, fsync, rename. */
-bool tokenizer_file_save(const Tokenizer *tokenizer, const char *path, Error *error);
-
 /* NULL and *error, with the file's name and line, unless the file is exactly as it was saved (line ends \r\n are forgiven).
  * */
 Tokenizer *tokenizer_file_load(const char *path, Error *error);

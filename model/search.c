@@ -65,7 +65,7 @@ void search_greedy(Search *search, Model *model, const Ragged *source, const Sea
     tape_begin(tape, false);
     tape->dropout = false;
     model_cache_begin(model, tape, &search->cache, model_encode(model, tape, source), source, capacity);
-    for (int position = 0; n_live; position++) {
+    for (int position = 0; n_live && !(search->stop && search->stop()); position++) {
         tape_begin(tape, false);
         Tensor *logits =
             model_logits(model, tape, model_decode_step(model, tape, &search->cache, n_live, live, last, position));

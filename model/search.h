@@ -22,6 +22,7 @@ typedef struct Translation {
 typedef struct Search {
     Tape tape;
     DecoderCache cache;
+    int (*stop)(void); /* asked before each step of the search: nonzero to leave it as it is by then; NULL: never */
 } Search;
 
 void search_free(Search *search);

@@ -165,22 +165,53 @@ START_TEST(progress_in_a_file)
 }
 END_TEST
 
-START_TEST(the_second_signal_ends)
+/* The exit code of a process that does so. */
+static int code_of(void (*body)(void))
 {
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (!child) {
-        signals_catch();
-        if (signals_stop_requested()) _exit(1);
-        raise(SIGTERM);
-        if (signals_stop_requested() != SIGTERM) _exit(2);
-        raise(SIGINT);
-        _exit(3);
+        body();
+        _exit(99);
     }
     int status;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status));
-    ck_assert_int_eq(WEXITSTATUS(status), 128 + SIGINT);
+    return WEXITSTATUS(status);
+}
+
+static void caught(void)
+{
+    signals_catch();
+    raise(SIGHUP);
+}
+
+static void deferred(void)
+{
+    signals_catch();
+    signals_defer();
+    if (signals_stop_requested()) _exit(1);
+    raise(SIGTERM);
+    if (signals_stop_requested() != SIGTERM) _exit(2);
+    raise(SIGINT);
+}
+
+static void ignored(void)
+{
+    signal(SIGINT, SIG_IGN);
+    signals_catch();
+    raise(SIGINT);
+    signals_defer();
+    raise(SIGINT);
+    raise(SIGPIPE);
+    _exit(signals_stop_requested() ? 1 : 0);
+}
+
+START_TEST(signals_end_at_once_or_are_deferred)
+{
+    ck_assert_int_eq(code_of(caught), 128 + SIGHUP);
+    ck_assert_int_eq(code_of(deferred), 128 + SIGINT); /* the second one ends */
+    ck_assert_int_eq(code_of(ignored), 0);
 }
 END_TEST
 
@@ -194,7 +225,7 @@ Suite *suite_command(void)
     tcase_add_test(tcase, defaults_then_file_then_flags);
     tcase_add_test(tcase, figures);
     tcase_add_test(tcase, progress_in_a_file);
-    tcase_add_test(tcase, the_second_signal_ends);
+    tcase_add_test(tcase, signals_end_at_once_or_are_deferred);
     suite_add_tcase(suite, tcase);
     return suite;
 }

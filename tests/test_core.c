@@ -45,6 +45,21 @@ START_TEST(random_moments)
 }
 END_TEST
 
+START_TEST(a_reserved_arena_does_not_grow)
+{
+    Arena arena = {0};
+    arena_reserve(&arena, 10 << 20);
+    const size_t size = arena_size(&arena);
+    ck_assert_uint_ge(size, 10 << 20);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 10; i++) memset(arena_alloc(&arena, 1 << 20), i, 1 << 20);
+        ck_assert_uint_eq(arena_size(&arena), size);
+        arena_reset(&arena);
+    }
+    arena_free(&arena);
+}
+END_TEST
+
 START_TEST(arena_keeps_its_memory)
 {
     Arena arena = {0};
@@ -83,6 +98,7 @@ Suite *suite_core(void)
     tcase_add_test(tcase, philox_known_answers);
     tcase_add_test(tcase, random_moments);
     tcase_add_test(tcase, arena_keeps_its_memory);
+    tcase_add_test(tcase, a_reserved_arena_does_not_grow);
     tcase_add_test(tcase, errors_take_context);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -149,6 +149,62 @@ START_TEST(a_full_disk)
 }
 END_TEST
 
+/* Small pieces are gathered, large ones are not; whatever their sizes, the file is the pieces in their order. */
+START_TEST(pieces_of_any_size)
+{
+    Error error = {0};
+    enum { N = 400000 };
+    static const size_t sizes[] = {1, 0, 65535, 1, 65536, 65537, 100000, 7, 65530, 40};
+    char *data = mem_alloc(N);
+    for (size_t i = 0; i < N; i++) data[i] = (char)(i * i >> 4);
+    AtomicFile *file = file_create(path, &error);
+    size_t n = 0, bytes;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; n += sizes[i++])
+        ck_assert(file_write(file, data + n, sizes[i], &error));
+    ck_assert(file_commit(file, &error));
+    char *back = file_read_all(path, &bytes, &error);
+    ck_assert_uint_eq(bytes, n);
+    ck_assert_mem_eq(back, data, n);
+    mem_free(back);
+    mem_free(data);
+}
+END_TEST
+
+START_TEST(appending)
+{
+    Error error = {0};
+    ck_assert(file_append(path, "one\n", 4, &error) && file_append(path, "two\n", 4, &error));
+    assert_reads(path, "one\ntwo\n");
+    files_fail_call(2, EDQUOT);
+    ck_assert(!file_append(path, "three\n", 6, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, "write failed"));
+    ck_assert_ptr_nonnull(strstr(error.text, "your quota"));
+    files_fail_call(0, 0);
+    assert_reads(path, "one\ntwo\n");
+}
+END_TEST
+
+START_TEST(locks)
+{
+    Error error = {0};
+    bool held;
+    for (int nth = 1; nth <= 2; nth++) {
+        files_fail_call(nth, ENOLCK);
+        ck_assert_int_eq(file_lock(path, &held, &error), -1);
+        ck_assert(!held && strstr(error.text, strerror(ENOLCK)));
+    }
+    files_fail_call(0, 0);
+    const int lock = file_lock(path, &held, &error);
+    ck_assert_int_ge(lock, 0);
+    ck_assert_int_eq(file_lock(path, &held, &error), -1);
+    ck_assert(held);
+    close(lock);
+    const int again = file_lock(path, &held, &error);
+    ck_assert(again >= 0 && !held);
+    close(again);
+}
+END_TEST
+
 START_TEST(leftovers_of_killed_processes)
 {
     Error error = {0};
@@ -315,6 +371,9 @@ Suite *suite_files(void)
     tcase_add_test(tcase, any_call_may_fail_while_writing);
     tcase_add_test(tcase, interrupted_calls_are_made_again);
     tcase_add_test(tcase, a_full_disk);
+    tcase_add_test(tcase, pieces_of_any_size);
+    tcase_add_test(tcase, appending);
+    tcase_add_test(tcase, locks);
     tcase_add_test(tcase, leftovers_of_killed_processes);
     tcase_add_test(tcase, reading_fails_with_a_name);
     tcase_add_test(tcase, folders);

@@ -190,7 +190,7 @@ START_TEST(any_call_may_fail_while_saving)
     files_fail_call(0, 0);
     ck_assert(write_example(2, &error));
     int n_calls = files_fail_call(0, 0);
-    ck_assert_int_eq(n_calls, 10);
+    ck_assert_int_eq(n_calls, 8); /* header and small tensors are one write */
     ck_assert(write_example(N_EXAMPLE, &error));
     for (int nth = 1; nth < n_calls; nth++) {
         files_fail_call(nth, EIO);

@@ -152,6 +152,30 @@ START_TEST(gives_up_when_told)
 }
 END_TEST
 
+static int n_asked;
+
+static int at_the_third_step(void)
+{
+    return ++n_asked >= 3;
+}
+
+START_TEST(gives_up_within_a_batch)
+{
+    Text out[N], whole[N];
+    ck_assert(translate(lines, N, NULL, whole));
+    ck_assert(!translate(lines, N, at_the_third_step, out)); /* all lines are one batch */
+    ck_assert_int_le(n_asked, 4);
+    size_t n = 0, n_whole = 0;
+    for (int i = 0; i < N; i++) {
+        n += out[i].n;
+        n_whole += whole[i].n;
+    }
+    ck_assert_uint_lt(n, n_whole);
+    free_texts(out, N);
+    free_texts(whole, N);
+}
+END_TEST
+
 /* ---- scores ---- */
 
 static char *write_lines(const char *name, const char *text)
@@ -233,6 +257,7 @@ Suite *suite_translator(void)
     tcase_add_test(tcase, nothing_to_translate);
     tcase_add_test(tcase, long_lines_are_cut);
     tcase_add_test(tcase, gives_up_when_told);
+    tcase_add_test(tcase, gives_up_within_a_batch);
     tcase_add_test(scores, sets_that_are_no_sets);
     tcase_add_test(scores, scores_of_known_translations);
     suite_add_tcase(suite, tcase);

@@ -159,6 +159,8 @@ check "makes up for it" test "$(steps validation)" = "step 1 2 "
 check "and its checkpoint is the best" test "$(link_of validation/best)" = checkpoint-00000002.safetensors
 check "as if nothing had happened" train 0 straight --max-steps 2 --validate-every 2
 check "byte for byte" cmp "$work/validation/last" "$work/straight/last"
+untimed() { cut -f1-10 "$work/$1/log.tsv"; }
+check "and row for row" sh -c "[ '$(untimed validation)' = '$(untimed straight)' ]"
 
 # The reader of our messages is gone.
 gone() {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "train/finite.h"
 #include "train/number.h"
 #include "train/safetensors.h"
 
@@ -19,13 +20,16 @@ typedef struct Field {
     const char *key;
     bool is_real;
     size_t offset;
+    bool newer; /* than the first checkpoints: 0 if it is missing */
 } Field;
 
-#define COUNT(name) {#name, false, offsetof(TrainState, name)}
-#define REAL_FIELD(name) {#name, true, offsetof(TrainState, name)}
+#define COUNT(name) {#name, false, offsetof(TrainState, name), false}
+#define REAL_FIELD(name) {#name, true, offsetof(TrainState, name), false}
+#define NEWER_COUNT(name) {#name, false, offsetof(TrainState, name), true}
 static const Field fields[] = {
     COUNT(step), COUNT(epoch), COUNT(position), COUNT(validated_step), COUNT(logged_step), COUNT(best_step), COUNT(n_worse),
     REAL_FIELD(best_score), REAL_FIELD(window_loss), COUNT(window_tokens), REAL_FIELD(gradient_norm),
+    NEWER_COUNT(n_skipped), NEWER_COUNT(n_skipped_row), NEWER_COUNT(validation_hash),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields, N_ORIGIN = 5, N_AVERAGED = 1 };
 
@@ -68,6 +72,15 @@ typedef struct Block {
     const real *data; /* NULL: isn't there */
 } Block;
 
+/* The first tensor with a number that isn't finite, or NULL. */
+static const char *first_not_finite(const SafeTensor *tensor, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (tensor[i].type == real_type && !finite_all(tensor[i].data, safetensors_n_elements(&tensor[i])))
+            return tensor[i].name;
+    return NULL;
+}
+
 static bool write(AtomicFile *file, const Params *params, const Adam *adam, const SafeEntry *metadata, int n_metadata,
                   Error *error)
 {
@@ -89,7 +102,10 @@ static bool write(AtomicFile *file, const Params *params, const Adam *adam, cons
             n++;
         }
     }
-    bool good = safetensors_write(file, tensor, n, metadata, n_metadata, error);
+    const char *bad = first_not_finite(tensor, n);
+    bool good = bad ? error_set(error, "%s is not saved, for %s is not finite; what was there before is untouched",
+                                file_path(file), bad)
+                    : safetensors_write(file, tensor, n, metadata, n_metadata, error);
     for (int i = 0; i < n; i++) mem_free(name[i]);
     mem_free(name);
     mem_free(tensor);
@@ -136,6 +152,7 @@ static bool read_metadata(Checkpoint *c, Error *error)
         return error_set(error, "%s has the format '%s'; this version of Ferry reads '%s'", c->path, format, FORMAT);
     for (int i = 0; i < N_FIELDS; i++) {
         const char *text = safetensors_metadata(file, fields[i].key);
+        if (!text && fields[i].newer) continue;
         if (!text || !field_read(&c->state, &fields[i], text))
             return error_set(error, "%s: metadata '%s' is missing or no number", c->path, fields[i].key);
     }
@@ -151,12 +168,19 @@ static bool read_metadata(Checkpoint *c, Error *error)
     return true;
 }
 
+/* A model of such numbers would translate everything into nothing. */
+static bool check_numbers(const Checkpoint *c, Error *error)
+{
+    const char *bad = first_not_finite(c->file->tensor, c->file->n_tensors);
+    return !bad || error_set(error, "%s: at step %" PRId64 ", tensor %s is not finite", c->path, c->state.step, bad);
+}
+
 bool checkpoint_open(Checkpoint *checkpoint, const char *path, Error *error)
 {
     *checkpoint = (Checkpoint){.file = safetensors_open(path, error)};
     if (!checkpoint->file) return false;
     checkpoint->path = mem_string(path);
-    if (read_metadata(checkpoint, error)) return true;
+    if (read_metadata(checkpoint, error) && check_numbers(checkpoint, error)) return true;
     checkpoint_close(checkpoint);
     return false;
 }
@@ -215,7 +239,7 @@ bool checkpoint_read_weights(const Checkpoint *checkpoint, bool ema, Params *par
 
 bool checkpoint_read_adam(const Checkpoint *checkpoint, const Params *params, Adam *adam, Error *error)
 {
-    adam->step = checkpoint->state.step;
+    adam->step = checkpoint->state.step - checkpoint->state.n_skipped;
     return read_block(checkpoint, params, ADAM_M, adam->m, error) && read_block(checkpoint, params, ADAM_V, adam->v, error) &&
            (!adam->ema || read_block(checkpoint, params, EMA, adam->ema, error));
 }

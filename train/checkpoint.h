@@ -12,7 +12,7 @@
 
 /* Where training stands. Everything in it is a function of data, options and step, never of time. */
 typedef struct TrainState {
-    int64_t step;           /* updates made */
+    int64_t step;           /* steps made */
     int64_t epoch;          /* from 0 */
     int64_t position;       /* pairs of the epoch that were used */
     int64_t validated_step; /* the step of the last validation, 0: none yet */
@@ -22,7 +22,10 @@ typedef struct TrainState {
     double best_score;      /* higher is better: BLEU, or minus the loss */
     double window_loss;     /* since the last row: sum of the loss over tokens */
     int64_t window_tokens;  /* and the number of tokens */
-    double gradient_norm;   /* at the last step, before clipping */
+    double gradient_norm;   /* at the last update, before clipping */
+    int64_t n_skipped;      /* steps that made no update, because their gradient wasn't finite */
+    int64_t n_skipped_row;  /* of those, the last ones in a row */
+    int64_t validation_hash; /* of the pairs that best_score is of; 0: none */
 } TrainState;
 
 /* What a checkpoint belongs to: training goes on only with the same. */
@@ -41,11 +44,13 @@ typedef struct Checkpoint {
     CheckpointOrigin origin; /* its texts live as long as the checkpoint */
 } Checkpoint;
 
-/* Write the file atomically: on error, what was there before is still there. adam NULL: the parameters alone. */
+/* Write the file atomically: on error, what was there before is still there. A number that isn't finite, in the parameters or
+ * the optimizer, is an error that names its tensor: no such checkpoint is ever written. adam NULL:
+ * the parameters alone. */
 bool checkpoint_save(const char *path, const Params *params, const Adam *adam, const TrainState *state,
                      const CheckpointOrigin *origin, Error *error);
 
-/* Open and check all of it (checksums, format version, metadata). Close with checkpoint_close. */
+/* Open and check all of it (checksums, format version, metadata, that all numbers are finite). Close with checkpoint_close. */
 bool checkpoint_open(Checkpoint *checkpoint, const char *path, Error *error);
 void checkpoint_close(Checkpoint *checkpoint);
 

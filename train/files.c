@@ -7,30 +7,44 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/memory.h"
 
 /* Every system call that can lose data goes through SYSTEM, so that a test can make any one of them fail. */
-static int n_calls, fail_at, fail_number;
+static int n_calls, act_at, fail_number;
+static int (*act_now)(void);
 
 static bool call_refused(void)
 {
-    if (++n_calls != fail_at) return false;
-    errno = fail_number;
-    return true;
+    if (++n_calls != act_at) return false;
+    const int number = act_now();
+    if (number) errno = number;
+    return number != 0;
 }
 
 #define SYSTEM(call) (call_refused() ? -1 : (call))
 
-int files_fail_call(int nth, int error_number)
+int files_act_at_call(int nth, int (*act)(void))
 {
     int made = n_calls;
     n_calls = 0;
-    fail_at = nth;
-    fail_number = error_number;
+    act_at = nth;
+    act_now = act;
     return made;
+}
+
+static int fail(void)
+{
+    return fail_number;
+}
+
+int files_fail_call(int nth, int error_number)
+{
+    fail_number = error_number;
+    return files_act_at_call(nth, fail);
 }
 
 /* What the user can do about it; NULL if there is nothing to say. */
@@ -91,9 +105,13 @@ const char *path_name(const char *path)
 
 /* Writing. */
 
+enum { BUFFER_BYTES = 1 << 16 };
+
 struct AtomicFile {
     char *path, *temporary;
     int descriptor; /* -1: closed */
+    char *buffer;   /* [BUFFER_BYTES], n_buffered of them not written yet */
+    size_t n_buffered;
 };
 
 static const char temporary_mark[] = ".tmp-";
@@ -136,7 +154,8 @@ static bool publish(const char *temporary, const char *path, Error *error)
 AtomicFile *file_create(const char *path, Error *error)
 {
     AtomicFile *file = mem_alloc(sizeof *file);
-    *file = (AtomicFile){.path = mem_string(path), .temporary = temporary_path(path), .descriptor = -1};
+    *file = (AtomicFile){.path = mem_string(path), .temporary = temporary_path(path), .descriptor = -1,
+                         .buffer = mem_alloc(BUFFER_BYTES)};
     if (SYSTEM(unlink(file->temporary)) != 0 && errno != ENOENT) {
         call_failed(error, file->temporary, "removing the leftover of a killed process", untouched);
     } else {
@@ -148,21 +167,40 @@ AtomicFile *file_create(const char *path, Error *error)
     return NULL;
 }
 
-bool file_write(AtomicFile *file, const void *data, size_t bytes, Error *error)
+/* Write all bytes; `path` and `consequence` are for the message. */
+static bool write_bytes(int descriptor, const char *path, const void *data, size_t bytes, const char *consequence,
+                        Error *error)
 {
     for (const char *next = data; bytes > 0;) {
-        ssize_t n = SYSTEM(write(file->descriptor, next, bytes < SSIZE_MAX ? bytes : SSIZE_MAX));
+        ssize_t n = SYSTEM(write(descriptor, next, bytes < SSIZE_MAX ? bytes : SSIZE_MAX));
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return call_failed(error, file->path, "write", untouched);
+        if (n < 0) return call_failed(error, path, "write", consequence);
         next += n;
         bytes -= (size_t)n;
     }
     return true;
 }
 
+static bool flush_buffer(AtomicFile *file, Error *error)
+{
+    const size_t n = file->n_buffered;
+    file->n_buffered = 0;
+    return write_bytes(file->descriptor, file->path, file->buffer, n, untouched, error);
+}
+
+bool file_write(AtomicFile *file, const void *data, size_t bytes, Error *error)
+{
+    if (bytes > BUFFER_BYTES - file->n_buffered && !flush_buffer(file, error)) return false;
+    if (bytes > BUFFER_BYTES) return write_bytes(file->descriptor, file->path, data, bytes, untouched, error);
+    if (bytes) memcpy(file->buffer + file->n_buffered, data, bytes);
+    file->n_buffered += bytes;
+    return true;
+}
+
 /* The bytes are on the disk before the name is: else a power cut could leave the name with an empty file. */
 static bool flush_and_publish(AtomicFile *file, Error *error)
 {
+    if (!flush_buffer(file, error)) return false;
     if (sync_retried(file->descriptor) != 0) return call_failed(error, file->path, "fsync", untouched);
     int descriptor = file->descriptor;
     file->descriptor = -1;
@@ -182,6 +220,7 @@ void file_abandon(AtomicFile *file)
     if (!file) return;
     if (file->descriptor >= 0) close(file->descriptor);
     unlink(file->temporary);
+    mem_free(file->buffer);
     mem_free(file->temporary);
     mem_free(file->path);
     mem_free(file);
@@ -199,6 +238,32 @@ bool file_write_all(const char *path, const void *data, size_t bytes, Error *err
     if (file_write(file, data, bytes, error)) return file_commit(file, error);
     file_abandon(file);
     return false;
+}
+
+bool file_append(const char *path, const void *data, size_t bytes, Error *error)
+{
+    static const char cut_short[] = "its last line may be cut short";
+    int descriptor = SYSTEM(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+    if (descriptor < 0) return call_failed(error, path, "opening the file", "");
+    bool ok = write_bytes(descriptor, path, data, bytes, cut_short, error);
+    if (ok && sync_retried(descriptor) != 0) ok = call_failed(error, path, "fsync", cut_short);
+    if (SYSTEM(close(descriptor)) != 0 && ok) ok = call_failed(error, path, "close", cut_short);
+    return ok;
+}
+
+int file_lock(const char *path, bool *held, Error *error)
+{
+    *held = false;
+    int descriptor = SYSTEM(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (descriptor < 0) {
+        call_failed(error, path, "opening the file", "");
+        return -1;
+    }
+    if (SYSTEM(flock(descriptor, LOCK_EX | LOCK_NB)) == 0) return descriptor;
+    *held = errno == EWOULDBLOCK;
+    call_failed(error, path, "locking the file", "");
+    close(descriptor);
+    return -1;
 }
 
 /* Reading. */
@@ -312,7 +377,7 @@ static void free_names(char **names, int n)
 
 bool folder_list(const char *path, const char *prefix, const char *suffix, char ***names, int *n_names, Error *error)
 {
-    DIR *folder = opendir(path);
+    DIR *folder = call_refused() ? NULL : opendir(path);
     if (!folder) return call_failed(error, path, "opening the folder", "");
     char **found = NULL;
     int n = 0, capacity = 0;

@@ -13,7 +13,7 @@ typedef struct AtomicFile AtomicFile;
 
 /* Begin to write the file `path`; its folder must exist. NULL on error. */
 AtomicFile *file_create(const char *path, Error *error);
-/* Append `bytes` bytes. Nothing is buffered here: give it pieces of some size. After an error only file_abandon is left. */
+/* Append `bytes` bytes. After an error only file_abandon is left. */
 bool file_write(AtomicFile *file, const void *data, size_t bytes, Error *error);
 /* Make the file appear under its name, safely on the disk, and free `file`, also on error. If only the last step fails (the
  * fsync of the folder), the error says that the new file is there but may not outlast a power cut. */
@@ -25,12 +25,18 @@ const char *file_path(const AtomicFile *file);
 
 /* file_create, file_write and file_commit in one, for small files. */
 bool file_write_all(const char *path, const void *data, size_t bytes, Error *error);
+/* Append to a file, made if need be, and see the bytes on the disk. After an error a part of them may be there. */
+bool file_append(const char *path, const void *data, size_t bytes, Error *error);
 /* The whole file in memory, a zero byte after it; its length in *bytes (unless NULL). Free with mem_free. NULL on error. */
 char *file_read_all(const char *path, size_t *bytes, Error *error);
 /* Whether something is there (links are followed). */
 bool file_exists(const char *path);
 /* Remove a file or a link, not what it points to; that there is none is no error. */
 bool file_remove(const char *path, Error *error);
+
+/* Lock a file, made if need be, until the descriptor that is returned is closed or the process ends, however it ends. -1 and
+ * *error if it can't be done; *held tells whether that is because another process holds the lock. */
+int file_lock(const char *path, bool *held, Error *error);
 
 /* Make a folder and those above it that are missing; that it is there is no error. */
 bool folder_make(const char *path, Error *error);
@@ -52,8 +58,11 @@ bool symlink_replace(const char *path, const char *target, Error *error);
 /* What the link points to, as text; free with mem_free. NULL if `path` is no link or can't be read. */
 char *symlink_target(const char *path);
 
-/* For tests: the `nth` system call from now on (1 is the next; 0: none) fails with `error_number`. Returns how many calls
- * were made since this was last called. */
+/* For tests: at the `nth` system call from now on (1 is the next; 0: none) that can lose data, `act` is called. If it returns
+ * an error number, the system call is not made but fails with it; 0: it is made. Returns how many such calls there were since
+ * this was last called. */
+int files_act_at_call(int nth, int (*act)(void));
+/* The same with an error number. */
 int files_fail_call(int nth, int error_number);
 
 #endif

@@ -1,9 +1,7 @@
 #include "train/log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -12,7 +10,7 @@
 #include "train/number.h"
 
 static const char header[] =
-    "step\tepoch\tloss\tlearning_rate\tgrad_norm\tvalid_loss\tvalid_bleu\tvalid_chrf\tvalid_exact\ttokens_per_s\tseconds\n";
+    "step\tepoch\tloss\tlearning_rate\tgrad_norm\tvalid_loss\tvalid_bleu\tvalid_chrf\tvalid_exact\tskipped\ttokens_per_s\tseconds\n";
 
 /* The number in the first and the last column; false if the line isn't a whole row. */
 static bool row_ends(const char *line, size_t n, int64_t *step, double *seconds)
@@ -56,11 +54,7 @@ bool log_open(Log *log, const char *path, int64_t last_step, Error *error)
     mem_free(content);
     if (!good) return false;
     log->path = mem_string(path);
-    log->file = fopen(path, "ae");
-    if (log->file) return true;
-    error_set(error, "cannot write %s: %s", path, strerror(errno));
-    log_close(log);
-    return false;
+    return true;
 }
 
 bool log_append(Log *log, const LogRow *row, Error *error)
@@ -69,36 +63,38 @@ bool log_append(Log *log, const LogRow *row, Error *error)
         {true, row->epoch, 6}, {!isnan(row->loss), row->loss, 7}, {true, row->learning_rate, 7},
         {true, row->gradient_norm, 7},
         {row->validated, row->valid_loss, 7}, {row->validated, row->valid_bleu, 6}, {row->validated, row->valid_chrf, 6},
-        {row->validated, row->valid_exact, 6}, {true, row->tokens_per_s, 6}, {true, row->seconds, 9},
+        {row->validated, row->valid_exact, 6}, {true, (double)row->n_skipped, 9}, {true, row->tokens_per_s, 6},
+        {true, row->seconds, 9},
     };
-    fprintf(log->file, "%" PRId64, row->step);
+    Text line = {0};
+    text_append_format(&line, "%" PRId64, row->step);
     for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
         char text[NUMBER_SIZE] = "";
         if (column[i].there) number_write_digits(text, column[i].value, column[i].digits);
-        fprintf(log->file, "\t%s", text);
+        text_append_format(&line, "\t%s", text);
     }
-    fputc('\n', log->file);
-    if (fflush(log->file) == 0) return true;
-    return error_set(error, "cannot write %s: %s", log->path, strerror(errno));
+    text_append(&line, "\n", 1);
+    const bool good = file_append(log->path, line.data, line.n, error);
+    text_free(&line);
+    return good;
 }
 
 void log_close(Log *log)
 {
-    if (log->file) fclose(log->file);
     mem_free(log->path);
     *log = (Log){0};
 }
 
-double log_seconds(const char *path)
+bool log_seconds(const char *path, double *seconds, Error *error)
 {
-    Error unread = {0};
+    *seconds = 0;
+    if (!file_exists(path)) return true;
     size_t n;
-    double seconds = 0;
-    char *content = file_exists(path) ? file_read_all(path, &n, &unread) : NULL;
-    if (!content) return 0;
+    char *content = file_read_all(path, &n, error);
+    if (!content) return false;
     Text kept = {0};
-    keep_rows(content, n, INT64_MAX, &kept, &seconds);
+    keep_rows(content, n, INT64_MAX, &kept, seconds);
     text_free(&kept);
     mem_free(content);
-    return seconds;
+    return true;
 }

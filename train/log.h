@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "core/error.h"
 
@@ -17,22 +16,23 @@ typedef struct LogRow {
     bool validated; /* the next four are there */
     double valid_loss; /* cross-entropy a token without smoothing; its exp is the perplexity */
     double valid_bleu, valid_chrf, valid_exact;
+    int64_t n_skipped; /* steps so far that made no update */
     double tokens_per_s, seconds; /* target tokens; time of training in all */
 } LogRow;
 
 typedef struct Log {
     char *path;
-    FILE *file;
     double seconds; /* of the last row that was there */
 } Log;
 
 /* Open the log for appending; rows after `last_step` (written by a run that went on beyond its last checkpoint) are dropped,
  * so is a row that was cut short. A missing file is begun. Close with log_close. */
 bool log_open(Log *log, const char *path, int64_t last_step, Error *error);
+/* The row is on the disk when this returns: no checkpoint is ever newer than the rows that it says are there. */
 bool log_append(Log *log, const LogRow *row, Error *error);
 void log_close(Log *log);
 
 /* The training time in the last row of a log; 0 if there is none. */
-double log_seconds(const char *path);
+bool log_seconds(const char *path, double *seconds, Error *error);
 
 #endif

@@ -1,6 +1,5 @@
 #include "train/options.h"
 
-#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "core/memory.h"
 #include "train/config.h"
+#include "train/files.h"
 #include "train/nearest.h"
 #include "train/number.h"
 
@@ -341,35 +341,33 @@ static void write_options(FILE *file, const Options *options, bool shapes_only)
     }
 }
 
+/* write_options into a new string, under a first line. */
+static char *all_text(const Options *options, bool shapes_only, const char *first_line)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *file = open_memstream(&text, &length);
+    if (file) {
+        fputs(first_line, file);
+        write_options(file, options, shapes_only);
+    }
+    CHECK(file && !fclose(file), "writing to memory");
+    char *copy = mem_string(text);
+    free(text);
+    return copy;
+}
+
 bool options_write(const Options *options, const char *path, Error *error)
 {
-    char *temporary = mem_format("%s.new", path);
-    FILE *file = fopen(temporary, "w");
-    bool good = file != NULL;
-    if (file) {
-        fputs("# All options of this run, as Ferry " FERRY_VERSION " understood them.\n", file);
-        write_options(file, options, false);
-        good = !ferror(file);
-        good = !fclose(file) && good && !rename(temporary, path);
-    }
-    if (!good) {
-        error_set(error, "cannot write %s: %s", path, strerror(errno));
-        remove(temporary);
-    }
-    mem_free(temporary);
+    char *text = all_text(options, false, "# All options of this run, as Ferry " FERRY_VERSION " understood them.\n");
+    const bool good = file_write_all(path, text, strlen(text), error);
+    mem_free(text);
     return good;
 }
 
 char *options_to_text(const Options *options)
 {
-    char *text = NULL;
-    size_t length;
-    FILE *file = open_memstream(&text, &length);
-    if (file) write_options(file, options, true);
-    CHECK(file && !fclose(file), "writing to memory");
-    char *copy = mem_string(text);
-    free(text);
-    return copy;
+    return all_text(options, true, "");
 }
 
 char *options_differences(const Options *before, const Options *now, const char *section)

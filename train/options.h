@@ -20,6 +20,7 @@ enum { SCHEDULE_INVERSE_SQRT, SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSIN
 enum { MATMUL_CHOICE_AUTO, MATMUL_CHOICE_PACKED, MATMUL_CHOICE_OPENBLAS };
 enum { BEST_BLEU, BEST_LOSS };
 enum { WEIGHTS_EMA, WEIGHTS_RAW };
+enum { ON_NONFINITE_STOP, ON_NONFINITE_SKIP };
 
 /* One field an option, named section_name: options.model_d_model. Texts are owned: never NULL, "" when not set. */
 typedef struct Options {

@@ -1,13 +1,9 @@
 #include "train/run.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/matmul.h"
 #include "core/memory.h"
@@ -147,28 +143,25 @@ bool run_prune(const char *folder, int64_t step, int64_t best_step, int64_t keep
     return good;
 }
 
-int run_lock(const char *folder, Error *error)
-{
-    char *path = path_join(folder, "lock");
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        if (errno == ENOTDIR) error_usage(error, "%s is a file; --run names a folder", folder);
-        else error_set(error, "cannot write %s: %s", path, strerror(errno));
-    } else if (flock(fd, LOCK_EX | LOCK_NB)) {
-        if (errno == EWOULDBLOCK)
-            error_set(error, "another process is training in %s; wait for it, or choose another folder with --run", folder);
-        else error_set(error, "cannot lock %s: %s", path, strerror(errno));
-        close(fd);
-        fd = -1;
-    }
-    mem_free(path);
-    return fd;
-}
-
 static bool is_folder(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+int run_lock(const char *folder, Error *error)
+{
+    if (file_exists(folder) && !is_folder(folder)) {
+        error_usage(error, "%s is a file; --run names a folder", folder);
+        return -1;
+    }
+    char *path = path_join(folder, "lock");
+    bool held;
+    const int lock = file_lock(path, &held, error);
+    if (held)
+        error_set(error, "another process is training in %s; wait for it, or choose another folder with --run", folder);
+    mem_free(path);
+    return lock;
 }
 
 bool run_locate(const char *model, char **folder, char **checkpoint, Error *error)

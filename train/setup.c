@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "data/tokenizer_file.h"
+#include "train/budget.h"
 #include "train/corpora.h"
 #include "train/files.h"
 #include "train/machine.h"
@@ -29,10 +30,12 @@ static bool same_options(const Trainer *t, Error *error)
     return false;
 }
 
+/* Only who holds the lock may remove what a killed process left half-written. */
 static bool lock_folder(Trainer *t, Error *error)
 {
-    if (t->lock < 0) t->lock = run_lock(t->folder, error);
-    return t->lock >= 0;
+    if (t->lock >= 0) return true;
+    t->lock = run_lock(t->folder, error);
+    return t->lock >= 0 && folder_remove_temporaries(t->folder, error);
 }
 
 bool setup_find(Trainer *t, Error *error)
@@ -41,15 +44,28 @@ bool setup_find(Trainer *t, Error *error)
     if (!lock_folder(t, error) || !run_newest(t->folder, &t->checkpoint, &t->resumes, error)) return false;
     if (!t->resumes) return true;
     t->state = t->checkpoint.state;
-    return same_options(t, error) && run_link(t->folder, t->state.step, t->state.best_step, error);
+    char *log = path_join(t->folder, RUN_LOG);
+    const bool good = same_options(t, error) && run_link(t->folder, t->state.step, t->state.best_step, error) &&
+                      log_seconds(log, &t->seconds_before, error);
+    mem_free(log);
+    return good;
 }
 
 /* ---- the data ---- */
 
+static bool save_tokenizer(const Tokenizer *tokenizer, const char *path, Error *error)
+{
+    Text content = {0};
+    tokenizer_file_format(tokenizer, &content);
+    const bool good = file_write_all(path, content.data, content.n, error);
+    text_free(&content);
+    return good;
+}
+
 static bool learn_tokenizer(Trainer *t, const Corpora *corpora, const char *path, Error *error)
 {
     t->tokenizer = corpora_learn(corpora, t->options, error);
-    return t->tokenizer && tokenizer_file_save(t->tokenizer, path, error);
+    return t->tokenizer && save_tokenizer(t->tokenizer, path, error);
 }
 
 static bool open_tokenizer(Trainer *t, const Corpora *corpora, Error *error)
@@ -59,13 +75,14 @@ static bool open_tokenizer(Trainer *t, const Corpora *corpora, Error *error)
     if (!t->resumes && *t->options->train_init_from) {
         if (parent_open(&t->parent, t->options, error))
             t->tokenizer = run_tokenizer(t->parent.folder, &t->parent.checkpoint, error);
-        good = t->tokenizer && tokenizer_file_save(t->tokenizer, path, error);
+        good = t->tokenizer && save_tokenizer(t->tokenizer, path, error);
     } else if (!t->resumes) {
         /* One that is there is of a run that saved nothing, perhaps with another text or vocab_size. */
         good = learn_tokenizer(t, corpora, path, error);
     } else if (file_exists(path)) {
         t->tokenizer = tokenizer_file_load(path, error);
-        good = t->tokenizer != NULL;
+        good = t->tokenizer || error_context(error, "the checkpoints need the tokenizer that they were trained with; put the "
+                                                    "old one back, or train into another folder (--run)");
     } else {
         good = error_set(
             error, "%s is missing, and the checkpoints need it; put it back, or train into another folder (--run)", path);
@@ -139,10 +156,21 @@ static bool first_weights(Trainer *t, Error *error)
     return true;
 }
 
+static bool check_memory(Trainer *t, const ModelConfig *config, Error *error)
+{
+    const BudgetText text = {t->bitext.counts.n_tokens_source, t->bitext.counts.n_tokens_target,
+                             t->valid_pairs.counts.n_pairs, t->valid_pairs.counts.n_tokens_source};
+    const Budget available = budget_available("");
+    if (!budget_check(t->options, config, &text, t->resumes, &available, error)) return false;
+    arena_reserve(&t->tape.arena, budget_need(t->options, config, &text, false).arena);
+    return true;
+}
+
 bool setup_model(Trainer *t, Error *error)
 {
     const Options *o = t->options;
     const ModelConfig config = run_model_config(o, tokenizer_size(t->tokenizer));
+    if (!check_memory(t, &config, error)) return false;
     t->model = model_new(&config, true);
     adam_init(&t->adam, t->model->params.size, o->train_beta1, o->train_beta2, o->train_epsilon);
     t->batches = (BatchIterator){
@@ -162,6 +190,17 @@ bool setup_model(Trainer *t, Error *error)
     return true;
 }
 
+/* Validation may be done on another set than before; but then its scores don't compare. */
+static void settle_validation(Trainer *t)
+{
+    if (!t->has_validation) return;
+    const int64_t hash = (int64_t)(bitext_hash(&t->valid_pairs) >> 1), before = t->state.validation_hash;
+    if (before && hash != before)
+        warn("the validation set is not the one that %s was validated on: new scores don't compare with its best one",
+             t->checkpoint.path);
+    t->state.validation_hash = hash;
+}
+
 /* What the checkpoints of this run belong to; on resuming, it must be what it was. */
 static bool settle_origin(Trainer *t, Error *error)
 {
@@ -171,9 +210,9 @@ static bool settle_origin(Trainer *t, Error *error)
     if (!t->resumes) return true;
     if (t->origin.data_hash != t->checkpoint.origin.data_hash)
         return error_set(error,
-                         "the training text is not the one that %s was trained on; put the old text back, or train into "
-                         "another folder (--run)",
-                         t->checkpoint.path);
+                         "the training text is not the one that %s was trained on (its hash is %016" PRIx64
+                         ", that was %016" PRIx64 "); put the old text back, or train into another folder (--run)",
+                         t->checkpoint.path, t->origin.data_hash, t->checkpoint.origin.data_hash);
     if (strcmp(t->origin.kernel, t->checkpoint.origin.kernel))
         warn("the checkpoint was computed by '%s', this machine computes by '%s': the last bits of the results may differ",
              t->checkpoint.origin.kernel, t->origin.kernel);
@@ -198,7 +237,14 @@ static void say_model(const Trainer *t)
 
 static bool open_folder(Trainer *t, Error *error)
 {
-    return folder_make(t->folder, error) && lock_folder(t, error) && folder_remove_temporaries(t->folder, error);
+    if (t->lock >= 0) return true;
+    int64_t *step;
+    int n;
+    if (!folder_make(t->folder, error) || !lock_folder(t, error) || !run_checkpoints(t->folder, &step, &n, error))
+        return false;
+    mem_free(step);
+    return !n || error_set(error, "another process has just trained in %s; the same command again goes on from there",
+                           t->folder);
 }
 
 static bool open_log(Trainer *t, Error *error)
@@ -216,6 +262,7 @@ bool setup_open(Trainer *t, Error *error)
     if (!setup_machine(t, error) || !corpora_check(t->options, error) || !open_folder(t, error) ||
         !open_data(t, error) || !settle_origin(t, error) || !setup_model(t, error) || !open_log(t, error))
         return false;
+    settle_validation(t);
     say_model(t);
     parent_close(&t->parent);
     if (t->resumes) checkpoint_close(&t->checkpoint); /* so that its disk space is free once it is removed */
@@ -230,7 +277,7 @@ void setup_close(Trainer *t)
     if (t->has_validation) scores_free_set(&t->valid_set);
     for (int64_t i = 0; t->batch && i < t->options->train_accumulate; i++) batches_free(&t->batch[i]);
     mem_free(t->batch);
-    if (t->log.file) log_close(&t->log);
+    log_close(&t->log);
     tape_free(&t->tape);
     adam_free(&t->adam);
     model_free(t->model);

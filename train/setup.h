@@ -48,8 +48,8 @@ typedef struct Trainer {
 } Trainer;
 
 /* Lock the run folder if it is there, and look into it: if it holds checkpoints, open the newest sound one, check that the
- * options agree with it, and set t->resumes and t->state. Changes nothing there, except that it makes up for links that a
- * kill just after a checkpoint prevented. */
+ * options agree with it, and set t->resumes, t->state and t->seconds_before. Changes nothing there, except that it
+ * removes what a killed process left half-written, and makes up for links that a kill just after a checkpoint prevented. */
 bool setup_find(Trainer *t, Error *error);
 
 /* Make or lock the folder; tokenizer, data, model, log; restore the checkpoint. Says on standard error what it works with.

@@ -286,8 +286,10 @@ bool store_open(Store *store, Bitext *bitext, const char *folder, const StoreOri
     Found found = find(store, bitext, folder, key, error);
     if (found == FOUND_DAMAGED) warn("%s/%s or %s is damaged; the text is tokenized again", folder, STORE_TOKENS, STORE_INDEX);
     if (found != FOUND) {
-        error_set(error, "%s: what was just written to %s and %s is not what is there", folder, STORE_TOKENS, STORE_INDEX);
-        if (!make(folder, origin, key, error) || find(store, bitext, folder, key, error) != FOUND) return false;
+        if (!make(folder, origin, key, error)) return false;
+        if (find(store, bitext, folder, key, error) != FOUND)
+            return error_set(error, "%s: what was just written to %s and %s is not what is there", folder, STORE_TOKENS,
+                             STORE_INDEX);
     }
     for (int i = 0; i < origin->n_corpora; i++) bitext->part[i].weight = origin->corpus[i].weight;
     return true;

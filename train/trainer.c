@@ -3,7 +3,6 @@
  * uninterrupted one would have done. */
 #include "train/trainer.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "core/threads.h"
 #include "data/batches.h"
 #include "train/files.h"
+#include "train/finite.h"
 #include "train/log.h"
 #include "train/machine.h"
 #include "train/progress.h"
@@ -37,15 +37,57 @@ static int draw_batches(Trainer *t, int64_t *n_tokens)
     return n;
 }
 
-/* The first parameter whose gradient isn't finite */
-static const char *not_finite(const Params *params)
+/* Whether Adam can make use of the gradient: not beyond what numbers can hold, and neither is the perplexity, exp(loss), which
+ * overflows only in a training that has long been lost. */
+static bool is_sound(double loss, double norm)
 {
-    for (int p = 0; p < params->n; p++) {
-        const Param *param = &params->param[p];
-        for (size_t i = 0; i < (size_t)param->rows * (size_t)param->cols; i++)
-            if (!isfinite(params->grad[param->offset + i])) return param->name;
+    return isfinite(norm) && isfinite(exp(loss));
+}
+
+/* What is wrong with a step that isn't sound, for people; free with mem_free. */
+static char *what_is_wrong(const Trainer *t, double loss, double norm)
+{
+    const Params *params = &t->model->params;
+    const char *value = finite_first_bad(params, params->value), *gradient = finite_first_bad(params, params->grad);
+    loss = fabs(loss); /* NaN may have a sign */
+    if (value) return mem_format("the loss is %g, and the parameter %s is not finite", loss, value);
+    if (gradient) return mem_format("the loss is %g, and the gradient of %s is not finite", loss, gradient);
+    return mem_format("the loss is %g, and the gradient's norm %g, most of it in %s: training diverges", loss, norm,
+                      finite_largest(params, params->grad));
+}
+
+/* The step isn't sound: an error, or, by option, a step without an update. What a checkpoint holds has not been touched. */
+static bool skip(Trainer *t, double loss, double norm, Error *error)
+{
+    enum { MOST_IN_A_ROW = 20 };
+    TrainState *s = &t->state;
+    const bool may_skip = t->options->train_on_nonfinite == ON_NONFINITE_SKIP;
+    const bool skips = may_skip && s->n_skipped_row < MOST_IN_A_ROW;
+    char *what = what_is_wrong(t, loss, norm);
+    if (skips) {
+        s->n_skipped++;
+        s->n_skipped_row++;
+        progress_line(&t->progress, "step %" PRId64 "  skipped: %s (%" PRId64 " so far)", s->step + 1, what, s->n_skipped);
+    } else {
+        error_set(error,
+                  "step %" PRId64 ": %s%s. Train into another folder (--run) with a lower train.learning_rate, a longer "
+                  "train.warmup or a smaller train.clip_norm%s. What is in %s is untouched",
+                  s->step + 1, what, may_skip ? ", after as many such steps in a row as may be skipped" : "",
+                  may_skip ? "" : ", or go on without such steps (--on-nonfinite skip)", t->folder);
     }
-    return "their sum";
+    mem_free(what);
+    return skips;
+}
+
+static void update(Trainer *t, double loss, int64_t n_tokens, double norm)
+{
+    const double limit = t->options->train_clip_norm;
+    adam_update(&t->adam, &t->model->params, schedule_rate(t->options, t->state.step + 1),
+                limit > 0 && norm > limit ? limit / norm : 1);
+    t->state.window_loss += loss;
+    t->state.window_tokens += n_tokens;
+    t->state.gradient_norm = norm;
+    t->state.n_skipped_row = 0;
 }
 
 bool trainer_step(Trainer *t, Error *error)
@@ -66,23 +108,13 @@ bool trainer_step(Trainer *t, Error *error)
         tape_backward(&t->tape);
         loss += sums.loss;
     }
-    const double norm = adam_gradient_norm(params), limit = t->options->train_clip_norm;
-    if (!isfinite(norm) || !isfinite(loss))
-        return error_set(
-            error,
-            "step %" PRId64
-            ": the loss is %g and the gradient of %s is not finite. Train into another folder (--run) with a lower "
-            "train.learning_rate, a longer train.warmup or a smaller train.clip_norm; what is in %s is untouched",
-            t->state.step + 1, loss / (double)n_tokens, not_finite(params), t->folder);
-    adam_update(&t->adam, params, schedule_rate(t->options, t->state.step + 1),
-                limit > 0 && norm > limit ? limit / norm : 1);
+    const double norm = adam_gradient_norm(params);
+    if (is_sound(loss / (double)n_tokens, norm)) update(t, loss, n_tokens, norm);
+    else if (!skip(t, loss / (double)n_tokens, norm, error)) return false;
     t->saved = false;
     t->state.step++;
     t->state.epoch = t->batches.epoch;
     t->state.position = t->batches.position;
-    t->state.window_loss += loss;
-    t->state.window_tokens += n_tokens;
-    t->state.gradient_norm = norm;
     return true;
 }
 
@@ -133,12 +165,14 @@ static double seconds_so_far(const Trainer *t)
 /* Cross-entropy a token on the validation pairs. */
 static double validation_loss(Trainer *t)
 {
+    enum { MOST_TOKENS = 1024 }; /* a signal waits for no more than these */
+    const int64_t wanted = t->options->decode_batch_tokens, batch_tokens = wanted < MOST_TOKENS ? wanted : MOST_TOKENS;
     BatchBuffer batch = {0};
     double nll = 0;
     int64_t n_tokens = 0;
     t->tape.dropout = false;
     for (size_t first = 0; first < bitext_pairs(&t->valid_pairs) && !signals_stop_requested();) {
-        first = batches_fill(&batch, &t->valid_pairs, first, (int32_t)t->options->decode_batch_tokens);
+        first = batches_fill(&batch, &t->valid_pairs, first, (int32_t)batch_tokens);
         tape_begin(&t->tape, false);
         LossSums sums;
         model_loss(t->model, &t->tape, &batch.batch, 1, &sums);
@@ -146,7 +180,7 @@ static double validation_loss(Trainer *t)
         n_tokens += batch.batch.target.n_tokens;
     }
     batches_free(&batch);
-    return nll / (double)(n_tokens ? n_tokens : 1);
+    return fabs(nll / (double)(n_tokens ? n_tokens : 1)); /* NaN may have a sign */
 }
 
 /* valid-00001000.txt, the n translations a line each, as `ferry translate` prints them. Frees them. */
@@ -167,7 +201,7 @@ static bool save_translations(Trainer *t, Text *translation, size_t n, Error *er
     return good;
 }
 
-/* Fills the row's validation columns and the state; false on error, or if a signal cut it short: then nothing has changed. */
+/* Fills the row's validation columns and the state. If a signal cuts it short, or on error, neither has changed. */
 static bool validate(Trainer *t, LogRow *row, Error *error)
 {
     Scores scores;
@@ -182,10 +216,11 @@ static bool validate(Trainer *t, LogRow *row, Error *error)
     model_thaw(t->model);
     if (ema) adam_swap_ema(&t->adam, &t->model->params);
     if (translations && !save_translations(t, translations, scores.n_sentences, error)) return false;
-    if (!whole) return false;
+    if (!whole) return true;
     TrainState *s = &t->state;
-    const double score = t->options->train_best == BEST_LOSS ? -fmin(loss, DBL_MAX) : scores.bleu; /* finite, even of NaN */
-    const bool better = !s->best_step || score > s->best_score, best = better || score == s->best_score;
+    const double score = t->options->train_best == BEST_LOSS ? -loss : scores.bleu;
+    const bool sound = isfinite(loss), better = sound && (!s->best_step || score > s->best_score);
+    const bool best = better || (sound && score == s->best_score);
     t->saved = false;
     s->validated_step = s->step;
     s->n_worse = better ? 0 : s->n_worse + 1;
@@ -212,6 +247,7 @@ static bool write_row(Trainer *t, LogRow *row, double train_seconds, Error *erro
     row->loss = s->window_tokens ? s->window_loss / (double)s->window_tokens : NAN;
     row->learning_rate = schedule_rate(t->options, s->step);
     row->gradient_norm = s->gradient_norm;
+    row->n_skipped = s->n_skipped;
     row->tokens_per_s = (double)t->window_tokens / (train_seconds > 0 ? train_seconds : 1e-9);
     row->seconds = seconds_so_far(t);
     t->saved = false;
@@ -239,7 +275,8 @@ static bool after_step(Trainer *t, bool is_last, Error *error)
     const double train_seconds = progress_clock() - t->window_started;
     LogRow row = {0};
     const bool validates = validation_due(t->options, &t->state);
-    if (validates && !validate(t, &row, error)) return !error->code;
+    if (validates && !validate(t, &row, error)) return false;
+    if (validates && !row.validated) return true;
     const bool logs = validates || row_due(t->options, &t->state) || (is_last && t->state.logged_step != t->state.step);
     if (logs) {
         if (!write_row(t, &row, train_seconds, error)) return false;
@@ -314,11 +351,9 @@ static void say_end(Trainer *t)
 
 /* A run whose limit is reached is left alone, without reading its data; unless a signal that came with the last step left
  * something undone. */
-static bool already_done(const Options *options, const char *folder, const TrainState *state)
+static bool already_done(const Options *options, const char *folder, const TrainState *state, double seconds)
 {
-    char *path = path_join(folder, RUN_LOG);
-    const char *why = finished(options, state, log_seconds(path));
-    mem_free(path);
+    const char *why = finished(options, state, seconds);
     if (!why || validation_due(options, state) || row_due(options, state)) return false;
     fprintf(stderr,
             "%s is finished: step %" PRId64
@@ -330,14 +365,15 @@ static bool already_done(const Options *options, const char *folder, const Train
 bool trainer_run(const Options *options, const char *folder, Error *error)
 {
     Trainer t = {.options = options, .folder = folder, .lock = -1};
+    signals_catch();
     bool good = setup_find(&t, error);
-    if (good && t.resumes && already_done(options, folder, &t.state)) {
+    if (good && t.resumes && already_done(options, folder, &t.state, t.seconds_before)) {
         setup_close(&t);
         return true;
     }
     good = good && setup_open(&t, error);
     if (good) {
-        signals_catch(); /* not before: what is under way until here may just be ended */
+        signals_defer(); /* not before: until here there is nothing to save, and no file that isn't whole */
         progress_init(&t.progress, stderr);
         good = loop(&t, error);
         progress_clear(&t.progress);

@@ -89,6 +89,7 @@ bool translator_lines(Translator *t, const Text *lines, size_t n_lines, const ch
         next = batches_fill_ragged(&batch, &sequences, order, n, first, t->batch_tokens);
         arena_reset(&arena);
         Translation *translation = arena_alloc(&arena, (next - first) * sizeof *translation);
+        t->search.stop = t->stop;
         search_greedy(&t->search, t->model, &batch.ragged, &t->limits, &arena, translation);
         for (size_t i = first; i < next; i++)
             tokenizer_decode(t->tokenizer, translation[i - first].token, (size_t)translation[i - first].n, &out[order[i]]);

@@ -14,7 +14,7 @@ typedef struct Translator {
     Search search;
     SearchOptions limits;
     int max_source, batch_tokens;
-    int (*stop)(void); /* asked between batches: nonzero to give up; NULL: never */
+    int (*stop)(void); /* asked again and again: nonzero to give up; NULL: never */
     bool reports;      /* show progress on standard error */
 } Translator;
 

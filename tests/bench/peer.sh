@@ -18,7 +18,7 @@ ferry_rate() {
     ./ferry train configs/multi30k.ini --run "$work/run" --train-source "$DATA/train.en.gz" --train-target "$DATA/train.fr.gz" \
         --valid-source= --valid-target= --max-steps "$steps" --report-every $((steps / 2)) --checkpoint-every 1000000 ${FLAGS:-} \
         2>"$work/err" || { cat "$work/err" >&2; exit 1; }
-    tail -n 1 "$work/run/log.tsv" | cut -f10
+    awk -F '\t' 'NR == 1 { while ($++i != "tokens_per_s"); } END { print $i }' "$work/run/log.tsv"
 }
 peer_rate() { sh -c "$PEER" 2>&1 | sed -n 's/.*target_tokens\/s \([0-9.]*\).*/\1/p' | tail -n 1; }
 median() { sort -n | awk '{ x[NR] = $1 } END { printf "%.0f (%.0f to %.0f)", x[int((NR + 1) / 2)], x[1], x[NR] }'; }
