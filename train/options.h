@@ -18,6 +18,7 @@ enum { SCHEDULE_INVERSE_SQRT, SCHEDULE_CONSTANT, SCHEDULE_LINEAR };
 enum { PRECISION_FP32 };
 enum { MATMUL_CHOICE_AUTO, MATMUL_CHOICE_PACKED, MATMUL_CHOICE_OPENBLAS };
 enum { BEST_BLEU, BEST_LOSS };
+enum { LENGTH_NORM_PLAIN, LENGTH_NORM_GNMT, LENGTH_NORM_NONE };
 
 /* One field an option, named section_name: options.model_d_model. Texts are owned: never NULL, "" when not set. */
 typedef struct Options {
