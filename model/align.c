@@ -4,9 +4,12 @@
 
 #include "core/error.h"
 
-int align_layer(int n_layers)
+/* The first of the layers whose cross-attention is averaged. On Multi30k (4 layers; links that two directions of IBM model 1
+ * agree on) the strongest weight finds the right source token for 75% of the target tokens in the third layer, for 73% in the
+ * fourth, for 79% in the mean of the two, and for less than 25% in the first and the second. */
+static int first_layer(const Model *model)
 {
-    return n_layers > 1 ? n_layers - 2 : 0;
+    return model->decoder.n_layers / 2;
 }
 
 /* weight[n_source] += share * softmax(query . key / sqrt(width)), the keys being rows from `key` on; score[n_source] is scratch */
@@ -54,9 +57,12 @@ void align_batch(Search *search, const Batch *batch, Arena *arena, real **weight
         CrossAttention *watched = arena_alloc(&sm->tape.arena, (size_t)n_layers * sizeof *watched);
         Tensor *memory = model_encode(sm->model, &sm->tape, &batch->source);
         model_decode_watched(sm->model, &sm->tape, memory, &batch->source, &batch->target, watched);
+        const int first = first_layer(sm->model);
+        const real share = 1 / (real)((n_layers - first) * search->n_models);
 #pragma omp parallel for schedule(dynamic, 1) if (n > 1)
         for (int s = 0; s < n; s++)
-            add_sentence(&watched[align_layer(n_layers)], sm->model->config.heads, batch, s, 1 / (real)search->n_models,
-                         score + batch->source.start[s], weight[s]);
+            for (int layer = first; layer < n_layers; layer++)
+                add_sentence(&watched[layer], sm->model->config.heads, batch, s, share, score + batch->source.start[s],
+                             weight[s]);
     }
 }

@@ -5,11 +5,8 @@
 #include "model/search.h"
 
 /* The weights of sentence s are weight[s][target tokens, source tokens], EOS last on both sides; each row's sum is 1. Row i is
- * where the model looked when it predicted label i: the mean over the heads (and the search's models) of decoder layer
- * align_layer. In the arena. */
+ * where the model looked when it predicted label i: the mean over heads, over the upper half of the decoder's layers (which
+ * aligns best), and over the search's models. In the arena. */
 void align_batch(Search *search, const Batch *batch, Arena *arena, real **weight);
-
-/* The layer, of n_layers, whose cross-attention aligns best. */
-int align_layer(int n_layers);
 
 #endif

@@ -36,14 +36,11 @@ static void append_weight(Text *out, double value)
 /* weight: [n_target + 1, n_source], the last row and the last column being those of EOS */
 static void append_hard(Text *out, const real *weight, int n_target, int n_source)
 {
-    bool first = true;
     for (int j = 0; j < n_target; j++, weight += n_source) {
         int best = 0;
-        for (int i = 1; i < n_source; i++)
+        for (int i = 1; i < n_source - 1; i++)
             if (weight[i] > weight[best]) best = i;
-        if (best == n_source - 1) continue;
-        text_append_format(out, "%s%d-%d", first ? "" : " ", best, j);
-        first = false;
+        text_append_format(out, j ? " %d-%d" : "%d-%d", best, j);
     }
 }
 

@@ -6,7 +6,7 @@
 
 typedef enum OutputAlignment {
     ALIGNMENT_NONE,
-    ALIGNMENT_HARD,     /* i-j for each target token j: the source token i that it comes from; none if that is EOS */
+    ALIGNMENT_HARD,     /* i-j for each target token j: the source token i with the highest weight */
     ALIGNMENT_SOFT,     /* for each target token its weights over the source tokens and EOS, separated by commas */
     ALIGNMENT_COVERAGE, /* for each source token the sum of its weights: near 0 where it was not used */
 } OutputAlignment;
