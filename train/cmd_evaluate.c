@@ -4,8 +4,8 @@
 
 #include "core/memory.h"
 #include "train/command.h"
+#include "train/ensemble.h"
 #include "train/files.h"
-#include "train/run.h"
 #include "train/scores.h"
 
 static void print_row(const char *name, const Scores *scores)
@@ -14,12 +14,12 @@ static void print_row(const char *name, const Scores *scores)
     printf("%s\t%zu\t%.2f\t%.2f\t%.2f\n", name, scores->n_sentences, scores->bleu, scores->chrf, scores->exact);
 }
 
-static bool evaluate(Run *run, const char *name, const char *source, const char *reference, Error *error)
+static bool evaluate(const Ensemble *ensemble, const char *name, const char *source, const char *reference, Error *error)
 {
     TestSet set;
     if (!scores_read_set(&set, source, reference, error)) return false;
     Translator translator;
-    translator_init(&translator, run->model, run->tokenizer, &run->options);
+    ensemble_translator(ensemble, &translator);
     translator.reports = isatty(STDERR_FILENO);
     Scores scores;
     scores_of(&translator, &set, source, &scores, NULL);
@@ -44,20 +44,21 @@ bool cmd_evaluate(CommandLine *line, Error *error)
     if (line->n_arguments == 1)
         return error_usage(error,
                            "evaluate takes a source and a reference file, or neither (then the validation set of the run)");
-    Run run;
-    if (!run_open(&run, line, error)) return false;
+    Ensemble ensemble;
+    if (!ensemble_open(&ensemble, line, error)) return false;
+    const Options *options = &ensemble.run[0].options;
     bool good;
     if (line->n_arguments) {
         char *source = as_list(line->argument[0]), *reference = as_list(line->argument[1]);
-        good = evaluate(&run, path_name(line->argument[0]), source, reference, error);
+        good = evaluate(&ensemble, path_name(line->argument[0]), source, reference, error);
         mem_free(source);
         mem_free(reference);
-    } else if (!*run.options.data_valid_source || !*run.options.data_valid_target) {
+    } else if (!*options->data_valid_source || !*options->data_valid_target) {
         good = error_usage(error, "this run has no validation set; name a source and a reference file");
     } else {
-        good = evaluate(&run, "validation", run.options.data_valid_source, run.options.data_valid_target, error) ||
+        good = evaluate(&ensemble, "validation", options->data_valid_source, options->data_valid_target, error) ||
                error_context(error, "the validation set of this run (name a source and a reference file to choose another)");
     }
-    run_close(&run);
+    ensemble_close(&ensemble);
     return good;
 }
