@@ -53,7 +53,6 @@ void align_batch(Search *search, const Batch *batch, Arena *arena, real **weight
         SearchModel *sm = &search->models[m];
         const int n_layers = sm->model->decoder.n_layers;
         tape_begin(&sm->tape, false);
-        sm->tape.dropout = false;
         CrossAttention *watched = arena_alloc(&sm->tape.arena, (size_t)n_layers * sizeof *watched);
         Tensor *memory = model_encode(sm->model, &sm->tape, &batch->source);
         model_decode_watched(sm->model, &sm->tape, memory, &batch->source, &batch->target, watched);

@@ -23,7 +23,6 @@ void score_batch(Search *search, const Batch *batch, double *out)
     for (int m = 0; m < n_models; m++) {
         SearchModel *sm = &search->models[m];
         tape_begin(&sm->tape, false);
-        sm->tape.dropout = false;
         Tensor *memory = model_encode(sm->model, &sm->tape, &batch->source);
         hidden[m] = model_decode(sm->model, &sm->tape, memory, &batch->source, &batch->target);
         mark[m] = arena_mark(&sm->tape.arena);

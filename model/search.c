@@ -80,10 +80,7 @@ static void begin_models(Run *run)
 {
     for (int m = 0; m < run->search->n_models; m++) {
         SearchModel *sm = &run->search->models[m];
-        tape_begin(&sm->tape, false);
-        sm->tape.dropout = false;
-        Tensor *memory = model_encode(sm->model, &sm->tape, &run->input->source);
-        model_cache_begin(sm->model, &sm->tape, &sm->cache, memory, &run->input->source, run->width);
+        model_cache_begin(sm->model, &sm->tape, &sm->cache, &run->input->source, run->width);
     }
 }
 

@@ -121,10 +121,7 @@ Tensor *model_loss(Model *model, Tape *tape, const Batch *batch, real scale, Los
  * from earlier batches) this long. */
 enum { MORE_ROOM = 8, MOST_ROOM = 1024 };
 
-static void *keep(DecoderCache *cache, const void *from, size_t bytes)
-{
-    return memcpy(arena_alloc(&cache->arena, bytes), from, bytes);
-}
+enum { ENCODED_TOKENS = 1024 }; /* at a time */
 
 /* Let slots have `room` positions each: the layers' parts of the block. */
 static void cache_lay_out(DecoderCache *cache, const Model *model, real *block, int room)
@@ -157,26 +154,53 @@ static void cache_grow(DecoderCache *cache, const Model *model)
     cache_lay_out(cache, model, block, 2 * room);
 }
 
-void model_cache_begin(Model *model, Tape *tape, DecoderCache *cache, const Tensor *memory, const Ragged *source, int width)
+/* Sentences first .. end - 1 of `source`, in the tape's arena. */
+static Ragged part_of(Tape *tape, const Ragged *source, int first, int end)
 {
-    const int n_layers = model->decoder.n_layers;
-    CHECK(!tape->recording, "decoding while recording");
+    const int32_t offset = source->start[first];
+    int32_t *start = arena_alloc(&tape->arena, (size_t)(end - first + 1) * sizeof *start);
+    for (int s = first; s <= end; s++) start[s - first] = source->start[s] - offset;
+    return (Ragged){.n_seq = end - first, .n_tokens = start[end - first], .start = start, .token = source->token + offset};
+}
+
+/* The cross keys and values of all layers. The encoder's own memory is for a part of the sentences at a time. */
+static void cache_encode(Model *model, Tape *tape, DecoderCache *cache, const Ragged *source)
+{
+    const size_t row = 2 * (size_t)model->config.d_model;
+    for (int i = 0; i < model->decoder.n_layers; i++)
+        cache->cross[i] = (Tensor){.rows = source->n_tokens, .cols = (int)row, .stride = row,
+                                   .value = arena_alloc(&cache->arena, (size_t)source->n_tokens * row * sizeof(real))};
+    for (int first = 0, end; first < source->n_seq; first = end) {
+        end = first + 1;
+        while (end < source->n_seq && source->start[end + 1] - source->start[first] <= ENCODED_TOKENS) end++;
+        tape_begin(tape, false);
+        const Ragged part = part_of(tape, source, first, end);
+        Tensor *memory = model_encode(model, tape, &part);
+        for (int i = 0; i < model->decoder.n_layers; i++) {
+            const Tensor *kv = project(tape, memory, &model->decoder.layer[i].cross_input);
+            memcpy(cache->cross[i].value + (size_t)source->start[first] * row, kv->value,
+                   (size_t)kv->rows * row * sizeof(real));
+        }
+    }
+}
+
+void model_cache_begin(Model *model, Tape *tape, DecoderCache *cache, const Ragged *source, int width)
+{
+    const size_t n_layers = (size_t)model->decoder.n_layers, n = (size_t)source->n_seq;
     arena_reset(&cache->arena);
-    const Spans spans = spans_of(tape, source);
     cache->n_seq = source->n_seq;
     cache->width = width;
-    cache->source_start = keep(cache, spans.start, (size_t)spans.n * sizeof(int32_t));
-    cache->source_count = keep(cache, spans.count, (size_t)spans.n * sizeof(int32_t));
-    cache->self = arena_alloc(&cache->arena, (size_t)n_layers * sizeof(Tensor));
-    cache->cross = arena_alloc(&cache->arena, (size_t)n_layers * sizeof(Tensor));
-    for (int i = 0; i < n_layers; i++) {
-        Tensor *kv = project(tape, (Tensor *)memory, &model->decoder.layer[i].cross_input);
-        cache->cross[i] = *kv;
-        cache->cross[i].value = keep(cache, kv->value, (size_t)kv->rows * kv->stride * sizeof(real));
-    }
+    cache->source_start = arena_alloc(&cache->arena, n * sizeof *cache->source_start);
+    cache->source_count = arena_alloc(&cache->arena, n * sizeof *cache->source_count);
+    cache->self = arena_alloc(&cache->arena, n_layers * sizeof *cache->self);
+    cache->cross = arena_alloc(&cache->arena, n_layers * sizeof *cache->cross);
     int longest = 0;
-    for (int s = 0; s < spans.n; s++)
-        if (spans.count[s] > longest) longest = spans.count[s];
+    for (int s = 0; s < source->n_seq; s++) {
+        cache->source_start[s] = source->start[s];
+        cache->source_count[s] = source->start[s + 1] - source->start[s];
+        if (cache->source_count[s] > longest) longest = cache->source_count[s];
+    }
+    cache_encode(model, tape, cache, source);
     const size_t unit = cache_unit(cache, model), wanted = (size_t)(longest + MORE_ROOM) * unit;
     if (cache->block_size < wanted) {
         mem_free(cache->block);

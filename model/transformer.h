@@ -80,8 +80,9 @@ typedef struct DecoderCache {
     Arena arena;                          /* owns the rest */
 } DecoderCache;
 
-/* Cross keys and values of all layers, and slots without any position yet. Starts as zeros; memory is used again. */
-void model_cache_begin(Model *model, Tape *tape, DecoderCache *cache, const Tensor *memory, const Ragged *source, int width);
+/* Encode the source: cross keys and values of all layers, and slots without any position yet. Starts as zeros; memory is used
+ * again. The tape is begun anew. */
+void model_cache_begin(Model *model, Tape *tape, DecoderCache *cache, const Ragged *source, int width);
 /* Positions first .. last-1 of slot `from` become those of slot `to`. Threads may do it at once for different `to`. */
 void model_cache_copy(DecoderCache *cache, const Model *model, int from, int to, int first, int last);
 void model_cache_free(DecoderCache *cache);

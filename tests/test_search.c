@@ -79,8 +79,7 @@ static int decode_whole_prefixes(Model *model, const Ragged *source, Arena *aren
         prefix[s]->limit = (int)(1.5 * n + 10);
         live[n_live++] = s;
     }
-    tape_begin(&step, false);
-    model_cache_begin(model, &step, &cache, model_encode(model, &step, source), source, 1);
+    model_cache_begin(model, &step, &cache, source, 1);
     for (int position = 0; n_live; position++) {
         const Tensor *logits = compare_step(model, &whole, &step, &cache, source, n_live, live, prefix, position);
         int n_left = 0;
