@@ -12,9 +12,10 @@ static int first_layer(const Model *model)
     return model->decoder.n_layers / 2;
 }
 
-/* weight[n_source] += share * softmax(query . key / sqrt(width)), the keys being rows from `key` on; score[n_source] is scratch */
-static void add_attention(const real *query, const real *key, size_t stride, int n_source, int width, real share, double *score,
-                          real *weight)
+/* weight[n_source] += share * softmax(query . key / sqrt(width)); the keys are rows, `stride` apart. score[n_source] is
+ * scratch. */
+static void add_attention(const real *query, const real *key, size_t stride, int n_source, int width, real share,
+                          double *score, real *weight)
 {
     double largest = -INFINITY, sum = 0;
     for (int j = 0; j < n_source; j++, key += stride) {
@@ -45,8 +46,9 @@ void align_batch(Search *search, const Batch *batch, Arena *arena, real **weight
 {
     const int n = batch->source.n_seq;
     for (int s = 0; s < n; s++) {
-        const size_t n_target = (size_t)(batch->target.start[s + 1] - batch->target.start[s]);
-        weight[s] = arena_zalloc(arena, n_target * (size_t)(batch->source.start[s + 1] - batch->source.start[s]) * sizeof(real));
+        const int n_target = batch->target.start[s + 1] - batch->target.start[s],
+                  n_source = batch->source.start[s + 1] - batch->source.start[s];
+        weight[s] = arena_zalloc(arena, (size_t)n_target * (size_t)n_source * sizeof(real));
     }
     double *score = arena_alloc(arena, (size_t)batch->source.n_tokens * sizeof *score);
     for (int m = 0; m < search->n_models; m++) {

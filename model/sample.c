@@ -38,8 +38,8 @@ static int nucleus(const real *row, int n_tokens, const Constraint *constraint, 
     }
 }
 
-int32_t sample_token(const real *row, int n_tokens, const Constraint *constraint, const SearchOptions *options, double uniform,
-                     double *weight, int32_t *token)
+int32_t sample_token(const real *row, int n_tokens, const Constraint *constraint, const SearchOptions *options,
+                     double uniform, double *weight, int32_t *token)
 {
     int n = support(row, n_tokens, constraint, options->top_k, token);
     double sum = weigh(row, options->temperature, token, n, weight);

@@ -143,12 +143,16 @@ static bool translate(Job *job, Error *error)
 static bool set_n_best(Job *job, const char *value, Error *error)
 {
     int64_t n;
-    if (!number_read_int(value, &n) || n < 1) return error_usage(error, "--n-best '%s': expected a whole number, at least 1", value);
+    if (!number_read_int(value, &n) || n < 1)
+        return error_usage(error, "--n-best '%s': expected a whole number, at least 1", value);
     SearchOptions *search = &job->translator.limits;
-    if (search->sample) return error_usage(error, "--n-best lists what beam search finds; it doesn't go with decode.sample = yes");
+    if (search->sample)
+        return error_usage(error, "--n-best lists what beam search finds; it doesn't go with decode.sample = yes");
     if (n > search->beam)
-        return error_usage(error, "--n-best %" PRId64 ": a beam of %d finds at most so many translations; set --beam %" PRId64
-                           " or more", n, search->beam, n);
+        return error_usage(error,
+                           "--n-best %" PRId64 ": a beam of %d finds at most so many translations; set --beam %" PRId64
+                           " or more",
+                           n, search->beam, n);
     job->format.n_best = (int)n;
     search->n_best = search->beam; /* some may have the same text */
     return true;

@@ -34,5 +34,6 @@ void ensemble_close(Ensemble *ensemble)
 
 void ensemble_translator(const Ensemble *ensemble, Translator *translator)
 {
-    translator_init_ensemble(translator, ensemble->model, ensemble->n, ensemble->run[0].tokenizer, &ensemble->run[0].options);
+    const Run *first = &ensemble->run[0];
+    translator_init_ensemble(translator, ensemble->model, ensemble->n, first->tokenizer, &first->options);
 }

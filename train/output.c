@@ -9,7 +9,8 @@
 
 bool output_alignment(const char *word, OutputAlignment *alignment, Error *error)
 {
-    static const char *const words[] = {[ALIGNMENT_HARD] = "hard", [ALIGNMENT_SOFT] = "soft", [ALIGNMENT_COVERAGE] = "coverage"};
+    static const char *const words[] = {
+        [ALIGNMENT_HARD] = "hard", [ALIGNMENT_SOFT] = "soft", [ALIGNMENT_COVERAGE] = "coverage"};
     for (int i = ALIGNMENT_HARD; i <= ALIGNMENT_COVERAGE; i++)
         if (!strcmp(word, words[i])) {
             *alignment = (OutputAlignment)i;
