@@ -1,4 +1,4 @@
-/* What the next token may be: the log-probabilities of all V tokens in each of n rows, of one model or of several. */
+/* What the next token may be: the probabilities of all V tokens in each of n rows, by one model, or the means of several. */
 #ifndef FERRY_MODEL_DISTRIBUTION_H
 #define FERRY_MODEL_DISTRIBUTION_H
 
@@ -9,17 +9,22 @@
 
 typedef struct Distribution {
     int n, n_tokens; /* rows; V */
-    const real *row; /* [n, V], rows `stride` apart: logits */
+    int n_models;
+    const Tensor **logits;    /* [n_models], each [n, V] */
+    const double *normalizer; /* [n_models, n]: the log of the sum of exp of each row */
+    /* [n, V], rows `stride` apart: one model's logits, or what the log-probabilities under several are at most */
+    const real *bound;
     size_t stride;
-    const double *normalizer; /* [n]: a row's log of the sum of exp */
 } Distribution;
 
-/* From the logits, [n, V], of one model; or of several, whose probabilities are averaged. In the arena; one model's logits
- * must live as long. */
+/* From the logits, which must live as long. In the arena. */
 Distribution distribution_of(Arena *arena, Tensor *const *logits, int n_models);
 
 /* log p(token) in that row; never above 0, whatever the rounding. */
 double distribution_log(const Distribution *distribution, int row, int32_t token);
+
+/* What tokens are ranked by: the logit, or the log-probability under several models. */
+real distribution_rank(const Distribution *distribution, int row, int32_t token);
 
 /* Which tokens may come next, so that the text is well-formed UTF-8 and the sentence ends in time. */
 typedef struct Constraint {
@@ -33,8 +38,9 @@ bool constraint_allows(const Constraint *constraint, int32_t token);
 /* The state of the text with this token, too. */
 Utf8State constraint_next(const Constraint *constraint, int32_t token);
 
-/* The k allowed tokens with the highest logits of the V in `row`, highest first, of equals the lowest token first, to
- * token[k]. Returns how many there are. NaN is never among them. */
-int distribution_top(const real *row, int n_tokens, const Constraint *constraint, int k, int32_t *token);
+/* The k allowed tokens of the row that rank highest, best first, of equals the lowest token first, to token[k], and what they
+ * are ranked by to rank[k]. Returns how many there are. NaN is never among them. */
+int distribution_top(const Distribution *distribution, int row, const Constraint *constraint, int k, int32_t *token,
+                     real *rank);
 
 #endif

@@ -48,9 +48,8 @@ typedef struct Run {
     int *n_candidates; /* [R] */
     Candidate *candidate; /* [R, n_keep] */
     BeamCopy *copy;       /* [R] */
-    double *weights;       /* [threads, V], for sampling */
-    int32_t *top;          /* [threads, top_size] tokens */
-    int top_size;
+    int top_size;          /* tokens that are looked at at a time: n_keep, or, for sampling, V */
+    SampleScratch scratch; /* [threads, top_size]; weights for sampling only */
 } Run;
 
 static int prefix_length(const SearchInput *input, int s)
@@ -97,8 +96,10 @@ static Run begin(Search *search, const SearchInput *input, const SearchOptions *
     run.n_candidates = arena_alloc(arena, most * sizeof *run.n_candidates);
     run.candidate = arena_alloc(arena, most * (size_t)run.n_keep * sizeof *run.candidate);
     run.copy = arena_alloc(arena, most * sizeof *run.copy);
-    run.top = arena_alloc(arena, (size_t)threads_count() * (size_t)run.top_size * sizeof *run.top);
-    if (options->sample) run.weights = arena_alloc(arena, (size_t)threads_count() * (size_t)n_tokens * sizeof *run.weights);
+    const size_t scratch = (size_t)threads_count() * (size_t)run.top_size;
+    run.scratch.token = arena_alloc(arena, scratch * sizeof *run.scratch.token);
+    run.scratch.rank = arena_alloc(arena, scratch * sizeof *run.scratch.rank);
+    if (options->sample) run.scratch.weight = arena_alloc(arena, scratch * sizeof *run.scratch.weight);
     begin_beams(&run, arena);
     begin_models(&run);
     return run;
@@ -135,38 +136,44 @@ static Distribution step(Run *run, int position)
     return distribution_of(&run->search->models[0].tape.arena, logits, n_models);
 }
 
-/* The tokens that may follow row i, to token[top_size]: the most probable ones, or the one that is drawn, or given. */
-static int followers(const Run *run, const Distribution *d, int i, int32_t *token)
+/* The calling thread's */
+static SampleScratch own_scratch(const Run *run)
+{
+    const size_t offset = (size_t)threads_self() * (size_t)run->top_size;
+    const SampleScratch *s = &run->scratch;
+    return (SampleScratch){s->token + offset, s->rank + offset, s->weight ? s->weight + offset : NULL};
+}
+
+/* The tokens that may follow row i, to scratch->token: the most probable ones, or the one that is drawn, or given. */
+static int followers(const Run *run, const Distribution *d, int i, const SampleScratch *scratch)
 {
     const int s = run->row[i].sentence;
     const Beam *beam = &run->beam[s];
     const SearchInput *input = run->input;
     if (beam->n_tokens < prefix_length(input, s)) {
-        token[0] = input->prefix->token[input->prefix->start[s] + beam->n_tokens];
+        scratch->token[0] = input->prefix->token[input->prefix->start[s] + beam->n_tokens];
         return 1;
     }
     const Constraint constraint = {.utf8_bytes = run->options->utf8_bytes, .state = beam->live[run->row[i].place].state,
                                    .room = beam->limit - beam->n_tokens};
-    const real *logits = d->row + (size_t)i * d->stride;
-    if (!run->options->sample) return distribution_top(logits, d->n_tokens, &constraint, run->n_keep, token);
+    if (!run->options->sample) return distribution_top(d, i, &constraint, run->n_keep, scratch->token, scratch->rank);
     const uint64_t line = (uint64_t)input->line[s];
     const RandomStream stream = random_stream(run->options->seed, RANDOM_SAMPLE, (uint32_t)line, (uint32_t)(line >> 32));
     const double uniform = random_uniform(&stream, (uint64_t)beam->n_tokens);
-    double *weight = run->weights + (size_t)threads_self() * (size_t)d->n_tokens;
-    token[0] = sample_token(logits, d->n_tokens, &constraint, run->options, uniform, weight, token);
-    return token[0] >= 0;
+    scratch->token[0] = sample_token(d, i, &constraint, run->options, uniform, scratch);
+    return scratch->token[0] >= 0;
 }
 
 static void propose(Run *run, const Distribution *d)
 {
 #pragma omp parallel for schedule(static) if (run->n_rows > 4)
     for (int i = 0; i < run->n_rows; i++) {
-        int32_t *token = run->top + (size_t)threads_self() * (size_t)run->top_size;
+        const SampleScratch scratch = own_scratch(run);
         Candidate *candidate = run->candidate + (size_t)i * (size_t)run->n_keep;
-        const int place = run->row[i].place, n = followers(run, d, i, token);
+        const int place = run->row[i].place, n = followers(run, d, i, &scratch);
         const double before = run->beam[run->row[i].sentence].live[place].log_probability;
         for (int c = 0; c < n; c++)
-            candidate[c] = (Candidate){before + distribution_log(d, i, token[c]), place, token[c]};
+            candidate[c] = (Candidate){before + distribution_log(d, i, scratch.token[c]), place, scratch.token[c]};
         run->n_candidates[i] = n;
     }
 }

@@ -65,6 +65,7 @@ START_TEST(drawn_as_often_as_probable)
     };
     real logits[V];
     for (int t = 0; t < V; t++) logits[t] = (real)(log(p[t]) + 3);
+    const Distribution d = {.n = 1, .n_tokens = V, .n_models = 1, .bound = logits, .stride = V};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const SearchOptions options = {.sample = true, .temperature = cases[c].temperature, .top_k = cases[c].top_k,
                                        .top_p = cases[c].top_p};
@@ -72,15 +73,17 @@ START_TEST(drawn_as_often_as_probable)
         const RandomStream stream = random_stream(c, RANDOM_TEST, 0, 0);
         double weight[V], wanted[V], sum = 0;
         int32_t token[V];
+        real rank[V];
+        const SampleScratch scratch = {token, rank, weight};
         int count[V] = {0}, classes;
         for (int t = 0; t < V; t++) sum += wanted[t] = cases[c].stays[t] ? pow(p[t], 1 / cases[c].temperature) : 0;
         for (int t = 0; t < V; t++) wanted[t] /= sum;
         for (uint64_t i = 0; i < DRAWS; i++)
-            count[sample_token(logits, V, &any, &options, random_uniform(&stream, i), weight, token)]++;
+            count[sample_token(&d, 0, &any, &options, random_uniform(&stream, i), &scratch)]++;
         const double statistic = chi_square(count, wanted, V, DRAWS, &classes);
         ck_assert_msg(statistic <= chance[classes - 1], "case %zu: %g with %d classes", c, statistic, classes);
         const Constraint no_room = {NULL, UTF8_START, 0};
-        ck_assert_int_eq(sample_token(logits, V, &no_room, &options, 0.5, weight, token), TOKEN_EOS);
+        ck_assert_int_eq(sample_token(&d, 0, &no_room, &options, 0.5, &scratch), TOKEN_EOS);
     }
 }
 END_TEST
@@ -92,10 +95,13 @@ START_TEST(nucleus_of_many)
     real logits[V];
     double weight[V], sum = 0;
     int32_t token[V], all[V];
+    real rank[V];
+    const SampleScratch scratch = {token, rank, weight};
+    const Distribution d = {.n = 1, .n_tokens = V, .n_models = 1, .bound = logits, .stride = V};
     const Constraint any = {NULL, UTF8_START, 9};
     const RandomStream stream = random_stream(1, RANDOM_TEST, 0, 0);
     for (int t = 0; t < V; t++) logits[t] = (real)random_normal(&stream, (uint64_t)t);
-    const int n = distribution_top(logits, V, &any, V, all);
+    const int n = distribution_top(&d, 0, &any, V, all, rank);
     for (int i = 0; i < n; i++) sum += exp((double)logits[all[i]]);
     static const double parts[] = {0.001, 0.02, 0.3, 0.9, 0.999};
     for (size_t c = 0; c < sizeof parts / sizeof *parts; c++) {
@@ -104,10 +110,10 @@ START_TEST(nucleus_of_many)
         int size = 0, last = 0;
         while (have < parts[c] * sum) have += exp((double)logits[all[size++]]);
         /* The highest draw gives the least probable of them. */
-        const int32_t drawn = sample_token(logits, V, &any, &options, 1 - 0x1p-53, weight, token);
+        const int32_t drawn = sample_token(&d, 0, &any, &options, 1 - 0x1p-53, &scratch);
         while (all[last] != drawn) last++;
         ck_assert_int_eq(last, size - 1);
-        ck_assert_int_eq(sample_token(logits, V, &any, &options, 0, weight, token), all[0]);
+        ck_assert_int_eq(sample_token(&d, 0, &any, &options, 0, &scratch), all[0]);
     }
 }
 END_TEST

@@ -254,13 +254,15 @@ START_TEST(best_tokens)
         {{bytes, UTF8_START, 1}, 3, 2, {3, TOKEN_EOS}}, /* no room for the second byte of a character */
         {{bytes, UTF8_START, 9}, 2, 2, {4, 5}},
     };
+    const Distribution d = {.n = 1, .n_tokens = 8, .n_models = 1, .bound = logits, .stride = 8};
     int32_t token[8];
+    real rank[8];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        ck_assert_int_eq(distribution_top(logits, 8, &cases[c].constraint, cases[c].k, token), cases[c].n);
+        ck_assert_int_eq(distribution_top(&d, 0, &cases[c].constraint, cases[c].k, token, rank), cases[c].n);
         for (int i = 0; i < cases[c].n; i++) ck_assert_int_eq(token[i], cases[c].token[i]);
     }
     const Constraint inside = {bytes, utf8_next(UTF8_START, 0xC3), 1};
-    ck_assert_int_eq(distribution_top(logits, 8, &inside, 3, token), 1);
+    ck_assert_int_eq(distribution_top(&d, 0, &inside, 3, token, rank), 1);
     ck_assert_int_eq(token[0], 6);
 }
 END_TEST
@@ -269,20 +271,21 @@ END_TEST
 START_TEST(best_tokens_of_many)
 {
     enum { V = 1000 };
-    real logits[V];
+    real logits[V], rank[V];
     int32_t all[V], top[V];
+    const Distribution d = {.n = 1, .n_tokens = V, .n_models = 1, .bound = logits, .stride = V};
     const Constraint any = {NULL, UTF8_START, 9};
     for (uint64_t seed = 0; seed < 4; seed++) {
         const RandomStream stream = random_stream(seed, RANDOM_TEST, 0, 0);
         for (int t = 0; t < V; t++) logits[t] = (real)random_below(&stream, (uint64_t)t, seed < 2 ? 50 : 1000000);
-        const int n_all = distribution_top(logits, V, &any, V, all);
+        const int n_all = distribution_top(&d, 0, &any, V, all, rank);
         ck_assert_int_eq(n_all, V - 2);
         for (int i = 1; i < n_all; i++) {
             const real before = logits[all[i - 1]], here = logits[all[i]];
             ck_assert(before > here || (before == here && all[i - 1] < all[i]));
         }
         for (int k = 1; k < V; k += k < 20 ? 1 : 97) {
-            ck_assert_int_eq(distribution_top(logits, V, &any, k, top), k);
+            ck_assert_int_eq(distribution_top(&d, 0, &any, k, top, rank), k);
             ck_assert_mem_eq(top, all, (size_t)k * sizeof *top);
         }
     }
