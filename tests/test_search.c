@@ -292,6 +292,40 @@ START_TEST(best_tokens_of_many)
 }
 END_TEST
 
+/* Of two models, the tokens with the highest mean probabilities, though few means are computed. */
+START_TEST(best_tokens_of_two_models)
+{
+    enum { V = 500, ROWS = 3, K = 20 };
+    kernels_init();
+    Arena arena = {0};
+    Tensor tensors[2], *logits[] = {&tensors[0], &tensors[1]};
+    for (int m = 0; m < 2; m++) {
+        tensors[m] = (Tensor){.rows = ROWS, .cols = V, .stride = V, .value = arena_alloc(&arena, ROWS * V * sizeof(real))};
+        sample_normal((uint64_t)m, 3, ROWS * V, tensors[m].value);
+    }
+    const Distribution d = distribution_of(&arena, logits, 2);
+    const Constraint any = {NULL, UTF8_START, 9};
+    for (int row = 0; row < ROWS; row++) {
+        int32_t token[K];
+        real rank[K];
+        double sum = 0;
+        ck_assert_int_eq(distribution_top(&d, row, &any, K, token, rank), K);
+        for (int32_t t = 0; t < V; t++) {
+            sum += exp(distribution_log(&d, row, t));
+            bool among = t == TOKEN_PAD || t == TOKEN_BOS;
+            for (int i = 0; i < K; i++) among |= token[i] == t;
+            ck_assert(among || distribution_rank(&d, row, t) <= rank[K - 1]);
+        }
+        ck_assert_double_eq_tol(sum, 1, 1e-5);
+        for (int i = 0; i < K; i++) {
+            ck_assert(rank[i] == distribution_rank(&d, row, token[i]));
+            ck_assert(!i || rank[i] <= rank[i - 1]);
+        }
+    }
+    arena_free(&arena);
+}
+END_TEST
+
 /* Eight random pairs are learnt by heart, and greedy search returns them. */
 START_TEST(learns_by_heart)
 {
@@ -346,6 +380,7 @@ Suite *suite_search(void)
     tcase_add_test(tcase, text_is_well_formed);
     tcase_add_test(tcase, best_tokens);
     tcase_add_test(tcase, best_tokens_of_many);
+    tcase_add_test(tcase, best_tokens_of_two_models);
     tcase_add_loop_test(tcase, learns_by_heart, 0, 2);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
