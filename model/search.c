@@ -57,17 +57,28 @@ static int prefix_length(const SearchInput *input, int s)
     return input->prefix ? input->prefix->start[s + 1] - input->prefix->start[s] : 0;
 }
 
+/* The tokens that a translation may have, besides EOS; n_source: without EOS. */
+static int limit_of(const SearchOptions *options, int n_source, int n_prefix)
+{
+    const double most = floor(options->max_ratio * n_source + options->max_extra);
+    CHECK(most < 1e9, "a limit of %g tokens", most);
+    const int limit = most < 1 ? 1 : (int)most;
+    return limit < n_prefix ? n_prefix : limit;
+}
+
+void search_prepare(Search *search, const SearchOptions *options, int n_source, int n_prefix)
+{
+    const int limit = limit_of(options, n_source, n_prefix), longest = limit > n_source ? limit : n_source;
+    for (int m = 0; m < search->n_models; m++) positions_extend(&search->models[m].model->positions, longest + 1);
+}
+
 static void begin_beams(Run *run, Arena *arena)
 {
     const Ragged *source = &run->input->source;
     const int n = source->n_seq;
     int *limit = arena_alloc(arena, (size_t)n * sizeof *limit), longest = 0;
     for (int s = 0; s < n; s++) {
-        const int n_source = source->start[s + 1] - source->start[s] - 1, n_prefix = prefix_length(run->input, s);
-        const double most = floor(run->options->max_ratio * n_source + run->options->max_extra);
-        CHECK(most < 1e9, "a limit of %g tokens", most);
-        limit[s] = most < 1 ? 1 : (int)most;
-        if (limit[s] < n_prefix) limit[s] = n_prefix;
+        limit[s] = limit_of(run->options, source->start[s + 1] - source->start[s] - 1, prefix_length(run->input, s));
         if (limit[s] > longest) longest = limit[s];
     }
     const double *norm = beam_norms(arena, run->options, longest + 1);

@@ -2,16 +2,18 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/memory.h"
+#include "core/threads.h"
 #include "data/batches.h"
 #include "model/align.h"
 #include "model/beam.h"
 #include "train/progress.h"
 
-/* A hypothesis costs memory for its logits even if its sentence is short. */
-enum { LEAST_TOKENS = 8 };
+enum {
+    LEAST_TOKENS = 8,  /* what a line counts at least in a batch: a hypothesis costs memory for its logits, however short */
+    LEAST_BATCH = 512, /* tokens of a batch if decode.batch_tokens allows it */
+};
 
 SearchOptions translator_search_options(const Options *o, const Tokenizer *tokenizer)
 {
@@ -51,10 +53,40 @@ void translator_init(Translator *translator, Model *model, const Tokenizer *toke
     translator_init_ensemble(translator, &model, 1, tokenizer, options);
 }
 
+/* What a thread has for itself. */
+typedef struct TranslatorWorker {
+    Search search;
+    RaggedBuffer source, prefix; /* the batch */
+    Arena arena;
+} TranslatorWorker;
+
 void translator_free(Translator *translator)
 {
+    for (int i = 0; i < translator->n_workers; i++) {
+        TranslatorWorker *w = &translator->worker[i];
+        search_free(&w->search);
+        batches_free_ragged(&w->source);
+        batches_free_ragged(&w->prefix);
+        arena_free(&w->arena);
+    }
+    mem_free(translator->worker);
     tokenizer_cache_free(translator->cache);
     search_free(&translator->search);
+}
+
+/* Let there be n workers at least. */
+static void hire(Translator *t, int n)
+{
+    const size_t size = sizeof *t->worker;
+    if (n <= t->n_workers) return;
+    Model *model[t->search.n_models];
+    for (int m = 0; m < t->search.n_models; m++) model[m] = t->search.models[m].model;
+    t->worker = mem_resize(t->worker, (size_t)t->n_workers * size, (size_t)n * size);
+    for (; t->n_workers < n; t->n_workers++) {
+        TranslatorWorker *w = &t->worker[t->n_workers];
+        *w = (TranslatorWorker){0};
+        search_init(&w->search, model, t->search.n_models);
+    }
 }
 
 void translator_append(const Translator *t, Tokens *tokens, const char *name, int64_t number, Sequences *sequences)
@@ -97,34 +129,60 @@ static uint32_t *sorted(const Sequences *sequences, size_t *n)
     return order;
 }
 
-/* What the batches of one translator_run need. */
-typedef struct Batches {
+/* One translator_run: batch i is order[first[i]] .. order[first[i + 1] - 1]. */
+typedef struct Job {
+    Translator *translator;
     const Sequences *source, *prefix;
-    uint32_t *order; /* [n] */
-    size_t n;
     int64_t first_number;
-    RaggedBuffer source_batch, prefix_batch;
-    Arena arena;
-} Batches;
+    uint32_t *order; /* [n] */
+    size_t n, *first;
+    int n_batches, capacity;
+    void (*take)(void *context, const Translated *translated);
+    void *context;
+} Job;
 
-/* Fill the batch from order[first] on; returns what comes after it. Each token counts once for each hypothesis about it. */
-static size_t fill(const Translator *t, Batches *b, size_t first)
+/* Cut the sorted lines into batches. All that are translated at the same time have batch_tokens together, unless that makes
+ * them so small that most of the time goes into fetching weights. Each token counts once for each hypothesis about it. */
+static void plan(Job *job)
 {
-    const int width = beam_width(&t->limits), budget = t->batch_tokens / width, most = budget / LEAST_TOKENS;
-    const size_t end = b->n - first > (size_t)most ? first + (size_t)(most < 1 ? 1 : most) : b->n;
-    const size_t next = batches_fill_ragged(&b->source_batch, b->source, b->order, end, first, budget);
-    if (b->prefix) batches_fill_ragged(&b->prefix_batch, b->prefix, b->order, next, first, INT32_MAX);
-    return next;
+    const Translator *t = job->translator;
+    const int threads = threads_count(), least = t->batch_tokens < LEAST_BATCH ? t->batch_tokens : LEAST_BATCH;
+    const int share = t->batch_tokens / threads, width = beam_width(&t->limits);
+    const int64_t budget = (share < least ? least : share) / width, most = budget / LEAST_TOKENS;
+    int64_t n_tokens = 0, n_lines = 0;
+    for (size_t i = 0; i < job->n; i++) {
+        const int64_t length = sequences_length(job->source, job->order[i]);
+        n_tokens += length;
+        n_lines++;
+        if (i > 0 && n_tokens <= budget && n_lines <= most) continue;
+        ARRAY_RESERVE(job->first, job->n_batches + 1, job->capacity);
+        job->first[job->n_batches++] = i;
+        n_tokens = length;
+        n_lines = 1;
+    }
+    ARRAY_RESERVE(job->first, job->n_batches, job->capacity);
+    job->first[job->n_batches] = job->n;
 }
 
-static void translate(Translator *t, Batches *b, size_t first, Translation *out)
+/* The numbers of tokens of the longest sequence, EOS not counted. */
+static int longest(const Sequences *sequences)
 {
-    const Ragged *source = &b->source_batch.ragged;
-    int64_t *line = arena_alloc(&b->arena, (size_t)source->n_seq * sizeof *line);
-    for (int s = 0; s < source->n_seq; s++) line[s] = b->first_number + b->order[first + (size_t)s];
-    const SearchInput input = {.source = *source, .prefix = b->prefix ? &b->prefix_batch.ragged : NULL, .line = line};
-    t->search.stop = t->stop;
-    search_translate(&t->search, &input, &t->limits, &b->arena, out);
+    int32_t most = 0;
+    for (size_t i = 0; sequences && i < sequences->n; i++)
+        if (sequences_length(sequences, i) > most) most = sequences_length(sequences, i);
+    return most;
+}
+
+static Translation *translate(const Job *job, TranslatorWorker *w, size_t first, size_t end)
+{
+    batches_fill_ragged(&w->source, job->source, job->order, end, first, INT32_MAX);
+    if (job->prefix) batches_fill_ragged(&w->prefix, job->prefix, job->order, end, first, INT32_MAX);
+    int64_t *line = arena_alloc(&w->arena, (end - first) * sizeof *line);
+    for (size_t i = first; i < end; i++) line[i - first] = job->first_number + job->order[i];
+    const SearchInput input = {.source = w->source.ragged, .prefix = job->prefix ? &w->prefix.ragged : NULL, .line = line};
+    Translation *found = arena_alloc(&w->arena, (end - first) * sizeof *found);
+    search_translate(&w->search, &input, &job->translator->limits, &w->arena, found);
+    return found;
 }
 
 /* All translations of a batch, each beside its source, as pairs. */
@@ -157,44 +215,63 @@ static Batch as_pairs(Arena *arena, const Ragged *source, const Translation *fou
 }
 
 /* The alignments of all translations of the batch, in order. */
-static real **align(Translator *t, Batches *b, const Translation *found)
+static real **align(TranslatorWorker *w, const Translation *found)
 {
-    const Batch pairs = as_pairs(&b->arena, &b->source_batch.ragged, found);
-    real **weight = arena_alloc(&b->arena, (size_t)pairs.source.n_seq * sizeof *weight);
-    align_batch(&t->search, &pairs, &b->arena, weight);
+    const Batch pairs = as_pairs(&w->arena, &w->source.ragged, found);
+    real **weight = arena_alloc(&w->arena, (size_t)pairs.source.n_seq * sizeof *weight);
+    align_batch(&w->search, &pairs, &w->arena, weight);
     return weight;
+}
+
+static void run_batch(const Job *job, int batch)
+{
+    TranslatorWorker *w = &job->translator->worker[threads_self()];
+    const size_t first = job->first[batch], end = job->first[batch + 1];
+    arena_reset(&w->arena);
+    const Translation *found = translate(job, w, first, end);
+    real **weight = job->translator->aligns ? align(w, found) : NULL;
+    const int32_t *start = w->source.ragged.start;
+    for (size_t s = 0; s < end - first; s++) {
+        const Translated result = {.index = job->order[first + s], .best = &found[s], .n_source = start[s + 1] - start[s],
+                                   .weight = (const real *const *)weight};
+#pragma omp critical(translator_take)
+        job->take(job->context, &result);
+        for (const Translation *each = &found[s]; weight && each; each = each->next) weight++;
+    }
 }
 
 bool translator_run(Translator *t, const Sequences *source, const Sequences *prefix, int64_t first_number,
                     void (*take)(void *context, const Translated *translated), void *context)
 {
-    Batches b = {.source = source, .prefix = prefix, .first_number = first_number};
-    b.order = sorted(source, &b.n);
+    Job job = {.translator = t, .source = source, .prefix = prefix, .first_number = first_number, .take = take,
+               .context = context};
+    job.order = sorted(source, &job.n);
+    plan(&job);
+    hire(t, threads_count());
+    for (int i = 0; i < t->n_workers; i++) t->worker[i].search.stop = t->stop;
+    search_prepare(&t->search, &t->limits, longest(source), longest(prefix));
     Progress progress;
     progress_init(&progress, stderr);
-    bool stopped = false;
-    for (size_t first = 0, next; first < b.n && !stopped; first = next) {
-        arena_reset(&b.arena);
-        next = fill(t, &b, first);
-        Translation *found = arena_alloc(&b.arena, (next - first) * sizeof *found);
-        translate(t, &b, first, found);
-        stopped = t->stop && t->stop();
-        if (stopped) break;
-        real **weight = t->aligns ? align(t, &b, found) : NULL;
-        const int32_t *start = b.source_batch.ragged.start;
-        for (size_t s = 0; s < next - first; s++) {
-            take(context, &(Translated){.index = b.order[first + s], .best = &found[s], .n_source = start[s + 1] - start[s],
-                                        .weight = (const real *const *)weight});
-            for (const Translation *each = &found[s]; weight && each; each = each->next) weight++;
+    int n_done = 0, stopped = 0;
+    /* A thread a batch: the operations inside then run on that thread alone, and none waits for another. */
+#pragma omp parallel for schedule(dynamic, 1) if (job.n_batches > 1)
+    for (int i = 0; i < job.n_batches; i++) {
+        if (t->stop && t->stop()) {
+#pragma omp atomic write
+            stopped = 1;
+            continue;
         }
-        if (t->reports) progress_state(&progress, "translated %zu of %zu lines", next, b.n);
+        run_batch(&job, i);
+#pragma omp critical(translator_report)
+        {
+            n_done += (int)(job.first[i + 1] - job.first[i]);
+            if (t->reports) progress_state(&progress, "translated %d of %zu lines", n_done, job.n);
+        }
     }
     progress_clear(&progress);
-    batches_free_ragged(&b.source_batch);
-    batches_free_ragged(&b.prefix_batch);
-    arena_free(&b.arena);
-    mem_free(b.order);
-    return !stopped;
+    mem_free(job.first);
+    mem_free(job.order);
+    return !stopped && !(t->stop && t->stop());
 }
 
 /* ---- text ---- */

@@ -11,7 +11,9 @@
 typedef struct Translator {
     const Tokenizer *tokenizer;
     TokenizerCache *cache;
-    Search search;
+    Search search;                   /* of all models, for callers */
+    struct TranslatorWorker *worker; /* [n_workers] what each thread translates with */
+    int n_workers;
     SearchOptions limits;
     int max_source, batch_tokens;
     bool aligns;       /* compute alignments */
@@ -42,8 +44,9 @@ typedef struct Translated {
 } Translated;
 
 /* Translate all sequences but those of EOS alone, line first_number and on of some file (which decides what is drawn when
- * sampling). prefix: the beginnings that are given, one a sequence, or NULL. `take` is called with each result, in any order.
- * Sequences are sorted by length into batches; a result doesn't depend on the others. False if `stop` said so. */
+ * sampling). prefix: the beginnings that are given, one a sequence, or NULL. `take` is called with each result, in any order,
+ * one at a time. Sequences are sorted by length into batches, of which each thread translates one at a time; a result depends
+ * neither on the other sequences nor on the threads. False if `stop` said so. */
 bool translator_run(Translator *translator, const Sequences *source, const Sequences *prefix, int64_t first_number,
                     void (*take)(void *context, const Translated *translated), void *context);
 
