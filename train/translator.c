@@ -164,7 +164,7 @@ static void plan(Job *job)
     job->first[job->n_batches] = job->n;
 }
 
-/* The numbers of tokens of the longest sequence, EOS not counted. */
+/* The tokens of the longest sequence; 0 for NULL. */
 static int longest(const Sequences *sequences)
 {
     int32_t most = 0;
@@ -249,7 +249,7 @@ bool translator_run(Translator *t, const Sequences *source, const Sequences *pre
     plan(&job);
     hire(t, threads_count());
     for (int i = 0; i < t->n_workers; i++) t->worker[i].search.stop = t->stop;
-    search_prepare(&t->search, &t->limits, longest(source), longest(prefix));
+    if (job.n) search_prepare(&t->search, &t->limits, longest(source) - 1, longest(prefix));
     Progress progress;
     progress_init(&progress, stderr);
     int n_done = 0, stopped = 0;
