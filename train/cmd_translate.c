@@ -130,8 +130,8 @@ static bool translate(Job *job, Error *error)
         if (!good) *error = output;
         sequences_free(&block->source);
         sequences_free(&block->prefix);
+        for (int i = 0; i < block->n; i++) text_free(&block->out[i]); /* or each would keep the memory of its longest */
     }
-    for (int i = 0; i < BLOCK_LINES; i++) text_free(&block->out[i]);
     mem_free(block);
     tokenizer_tokens_free(&source);
     tokenizer_tokens_free(&prefix);
