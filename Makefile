@@ -14,16 +14,23 @@ LDLIBS  = -lcjson -lutf8proc -lz -ldl -lm
 # The kernels are compiled once for each instruction set; core/kernels.c picks at run time.
 ifeq ($(shell $(CC) -dumpmachine 2>/dev/null | cut -d- -f1),x86_64)
 ISAS    = base avx2 avx512
+UNIT_avx512 = -march=cooperlake -mprefer-vector-width=512
+UNIT_amx    = $(UNIT_avx512) -mamx-tile -mamx-bf16 -mamx-int8
 endif
 ISAS   ?= base
 ISA_base   =
 ISA_avx2   = -march=haswell
 ISA_avx512 = -march=skylake-avx512 -mprefer-vector-width=512
 
+# One file each for the units that multiply in low precision, with the flags of their instructions.
+$(BUILD)/core/unit_bf16.o $(BUILD)/core/unit_vnni.o: UNIT = $(UNIT_avx512)
+$(BUILD)/core/unit_amx.o: UNIT = $(UNIT_amx)
+
 KERNEL_SRC = $(wildcard core/kernel_*.c)
 ENGINE_SRC = $(filter-out $(KERNEL_SRC),$(wildcard core/*.c)) $(wildcard autograd/*.c model/*.c data/*.c) \
              $(filter-out train/main.c,$(wildcard train/*.c))
 TEST_SRC   = $(wildcard tests/*.c)
+BENCH_SRC  = $(wildcard tests/bench/*.c)
 
 # $(call objects,FOLDER): the engine's objects below FOLDER (build, build/fp64)
 objects = $(ENGINE_SRC:%.c=$(1)/%.o) $(foreach isa,$(ISAS),$(KERNEL_SRC:%.c=$(1)/%.$(isa).o))
@@ -43,7 +50,7 @@ $(BUILD)/ferry: $(BUILD)/train/main.o $(call objects,$(BUILD))
 # One rule for the program's objects, one for the fp64 build of the tests.
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(UNIT) -c -o $@ $<
 $(BUILD)/fp64/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -DFERRY_FP64 $(CFLAGS) -c -o $@ $<
@@ -64,16 +71,16 @@ $(BUILD)/tests/run64: $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(call objects,$(BUILD)/
 
 
 # Objects that were made with other flags are made again.
-$(BUILD)/flags: export FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS)
+$(BUILD)/flags: export BUILT_BY = $(CC) $(CPPFLAGS) $(CFLAGS)
 $(BUILD)/flags: always
 	+@mkdir -p $(@D)
-	+@echo "$$FLAGS" | cmp -s - $@ || echo "$$FLAGS" >$@
+	+@echo "$$BUILT_BY" | cmp -s - $@ || echo "$$BUILT_BY" >$@
 $(call objects,$(BUILD)) $(call objects,$(BUILD)/fp64) $(BUILD)/train/main.o: $(BUILD)/flags
-$(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
+$(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(BENCH_SRC:%.c=$(BUILD)/%.o): $(BUILD)/flags
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
-.PHONY: always packages test-packages toy test bench bench-peer sanitize install clean
+.PHONY: always packages test-packages toy multi30k test bench bench-scale bench-translate bench-peer sanitize install clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
@@ -87,20 +94,32 @@ toy: packages ## train a small English-French model and show what it learned
 	@echo
 	@data/toy/show.sh runs/toy
 
-TESTED = $(BUILD)/ferry $(BUILD)/tests/run32 $(BUILD)/tests/run64
+multi30k: packages ## train on Multi30k, average, translate and score its tests: make multi30k DATA=folder
+	@$(MAKE) --no-print-directory $(JOBS) ferry
+	@DATA='$(DATA)' RUN='$(RUN)' STEPS='$(STEPS)' LAST='$(LAST)' FLAGS='$(FLAGS)' DECODE='$(DECODE)' configs/multi30k.sh
+
+TESTED = $(BUILD)/ferry $(BUILD)/tests/run32 $(BUILD)/tests/run64 $(BUILD)/tests/bench/bench
 
 test: test-packages ## run all tests
 	@$(MAKE) --no-print-directory $(JOBS) $(TESTED)
 	@BUILD='$(BUILD)' tests/run.sh
 
-bench: packages ## measure training speed beside this machine's peaks
-	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/tests/bench/bench
-	@OMP_WAIT_POLICY=passive $(BUILD)/tests/bench/bench
+# They take SHAPES, THREADS, REPEAT, STEP_SECONDS, TSV, PRECISION, SET and others from make's command line: see README.md.
+BENCH = $(BUILD)/tests/bench/bench
+bench: packages ## measure training by op, beside this machine's peaks: make bench SHAPES="toy base" REPEAT=3
+	@$(MAKE) --no-print-directory $(JOBS) $(BENCH)
+	@$(BENCH) train
+bench-scale: packages ## how cost grows with sentences, vocabulary, width, threads, batches of translation
+	@$(MAKE) --no-print-directory $(JOBS) $(BENCH)
+	@$(BENCH) scale
+bench-translate: packages ## greedy translation beside PyTorch: make bench-translate RUN=folder DATA=folder PEER=script
+	@$(MAKE) --no-print-directory $(JOBS) $(BENCH) ferry
+	@BENCH='$(BENCH)' RUN='$(RUN)' DATA='$(DATA)' PEER='$(PEER)' tests/bench/translate.sh
 bench-peer: packages ## ferry beside another program: make bench-peer DATA=folder PEER='command'
 	@$(MAKE) --no-print-directory $(JOBS) ferry
 	@DATA='$(DATA)' PEER='$(PEER)' FLAGS='$(FLAGS)' tests/bench/peer.sh
 
-$(BUILD)/tests/bench/bench: $(BUILD)/tests/bench/bench.o $(call objects,$(BUILD))
+$(BUILD)/tests/bench/bench: $(BENCH_SRC:%.c=$(BUILD)/%.o) $(call objects,$(BUILD))
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 
 # No finding is tolerated: the first one ends the process.
@@ -117,6 +136,11 @@ install: all ## install below PREFIX (/usr/local), under DESTDIR
 
 clean: ## remove what make made (not runs/)
 	rm -rf '$(BUILD)' ferry
+
+.PHONY: bench-corpus
+bench-corpus: packages ## memory and start-up time on a large corpus: make bench-corpus [MB=2000] [DATA=folder]
+	@$(MAKE) --no-print-directory $(JOBS) ferry
+	@DATA='$(DATA)' MB='$(MB)' STEPS='$(STEPS)' tests/bench/corpus.sh
 
 # The toy corpus: its generator is no part of ferry.
 TOY_SRC = $(wildcard data/toy/*.c) core/error.c core/memory.c core/random.c

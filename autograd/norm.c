@@ -41,6 +41,7 @@ void norm_backward(Tape *tape, Node *node)
 {
     NormNode *n = (NormNode *)node;
     const int rows = n->y->rows, cols = n->y->cols, n_tiles = rows_tiles(rows);
+    real *gx = tape_grad(tape, n->x), *gz = n->z ? tape_grad(tape, n->z) : NULL, *gsum = n->z ? n->sum->grad : gx;
     ArenaMark mark = arena_mark(&tape->arena);
     ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
     /* each tile's share of the gradients of gain and bias */
@@ -50,17 +51,17 @@ void norm_backward(Tape *tape, Node *node)
         const real *drop = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
         real *ggain = partial + 2 * (size_t)tile * (size_t)cols;
         for (int i = tile * ROW_TILE; i < rows_end(tile, rows); i++) {
-            real *gs = n->sum->grad + (size_t)i * n->sum->stride;
+            real *gs = gsum + (size_t)i * n->sum->stride;
             kernel.layer_norm_row_backward(cols, n->sum->value + (size_t)i * n->sum->stride, n->gain->value,
                                            n->statistics + 2 * (size_t)i, n->y->grad + (size_t)i * n->y->stride, gs, ggain,
                                            ggain + cols);
             if (!n->z) continue;
-            kernel.add_masked(cols, gs, NULL, n->x->grad + (size_t)i * n->x->stride);
+            kernel.add_masked(cols, gs, NULL, gx + (size_t)i * n->x->stride);
             kernel.add_masked(cols, gs, drop ? drop + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL,
-                              n->z->grad + (size_t)i * n->z->stride);
+                              gz + (size_t)i * n->z->stride);
         }
     }
-    rows_add_partials(partial, 2 * (size_t)cols, n_tiles, cols, n->gain->grad);
-    rows_add_partials(partial + cols, 2 * (size_t)cols, n_tiles, cols, n->bias->grad);
+    rows_add_partials(partial, 2 * (size_t)cols, n_tiles, cols, tape_grad(tape, n->gain));
+    rows_add_partials(partial + cols, 2 * (size_t)cols, n_tiles, cols, tape_grad(tape, n->bias));
     arena_release(&tape->arena, mark);
 }

@@ -7,6 +7,7 @@
 typedef struct ActivationNode {
     Node node;
     Tensor *x, *y;
+    real *gx;
     Activation kind;
     Dropout dropout;
 } ActivationNode;
@@ -20,7 +21,7 @@ static void tile_forward(const ActivationNode *n, size_t at, int count, const re
 static void tile_backward(const ActivationNode *n, size_t at, int count, const real *mask)
 {
     (n->kind == ACTIVATE_RELU ? kernel.relu_backward : kernel.gelu_backward)(count, n->x->value + at, mask, n->y->grad + at,
-                                                                             n->x->grad + at);
+                                                                             n->gx + at);
 }
 
 static void run(Tape *tape, const ActivationNode *n,
@@ -43,7 +44,9 @@ static void forward(Tape *tape, Node *node)
 
 static void backward(Tape *tape, Node *node)
 {
-    run(tape, (ActivationNode *)node, tile_backward);
+    ActivationNode *n = (ActivationNode *)node;
+    n->gx = tape_grad(tape, n->x);
+    run(tape, n, tile_backward);
 }
 
 const OpDef op_activation = {"activation", forward, backward};

@@ -12,12 +12,13 @@ typedef struct AttentionNode {
     bool causal;
     Dropout dropout;
     real *log_sum; /* [Nq, H] */
+    real *gq, *gk, *gv;
 } AttentionNode;
 
-static AttentionView view(const Tensor *t, int row, int col)
+static AttentionView view(const Tensor *t, real *grad, int row, int col)
 {
     size_t at = (size_t)row * t->stride + (size_t)col;
-    return (AttentionView){.value = t->value + at, .grad = t->grad ? t->grad + at : NULL, .stride = t->stride};
+    return (AttentionView){.value = t->value + at, .grad = grad ? grad + at : NULL, .stride = t->stride};
 }
 
 static void run(Tape *tape, const AttentionNode *n, void (*function)(const AttentionHead *head))
@@ -36,7 +37,8 @@ static void run(Tape *tape, const AttentionNode *n, void (*function)(const Atten
         const int q0 = n->q_spans.start[s], k0 = n->k_spans.start[s], n_q = n->q_spans.count[s], n_k = n->k_spans.count[s];
         function(&(AttentionHead){
             .n_q = n_q, .n_k = n_k, .width = width, .visible = n->causal ? n_k - n_q + 1 : n_k,
-            .q = view(n->q, q0, col), .k = view(n->k, k0, col), .v = view(n->v, k0, col), .out = view(n->y, q0, col),
+            .q = view(n->q, n->gq, q0, col), .k = view(n->k, n->gk, k0, col),
+            .v = view(n->v, n->gv, k0, col), .out = view(n->y, n->y->grad, q0, col),
             .log_sum = n->log_sum + (size_t)q0 * (size_t)n->heads + h, .log_sum_stride = (size_t)n->heads,
             .dropout = n->dropout.threshold ? &n->dropout : NULL, .dropout_group = (uint64_t)piece << 32,
             .scratch = threads_scratch_self(&scratch),
@@ -52,7 +54,11 @@ static void forward(Tape *tape, Node *node)
 
 static void backward(Tape *tape, Node *node)
 {
-    run(tape, (AttentionNode *)node, kernel.attention_backward);
+    AttentionNode *n = (AttentionNode *)node;
+    n->gq = tape_grad(tape, n->q);
+    n->gk = tape_grad(tape, n->k);
+    n->gv = tape_grad(tape, n->v);
+    run(tape, n, kernel.attention_backward);
 }
 
 const OpDef op_attention = {"attention", forward, backward};

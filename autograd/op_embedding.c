@@ -42,7 +42,7 @@ static void backward(Tape *tape, Node *node)
     const int cols = n->y->cols, rows = n->y->rows, n_tiles = rows_tiles(rows);
     ArenaMark mark = arena_mark(&tape->arena);
     ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
-    real *masked = n->y->grad;
+    real *masked = n->y->grad, *gtable = tape_grad(tape, n->table);
     if (n->dropout.threshold) {
         masked = arena_zalloc(&tape->arena, (size_t)rows * (size_t)cols * sizeof(real));
 #pragma omp parallel for schedule(static)
@@ -58,7 +58,7 @@ static void backward(Tape *tape, Node *node)
         for (int i = 0; i < rows; i++)
             kernel.add_scaled(cols - c < COLUMN_TILE ? cols - c : COLUMN_TILE, n->scale,
                               masked + (size_t)i * (size_t)cols + c,
-                              n->table->grad + (size_t)n->tokens->token[i] * n->table->stride + c);
+                              gtable + (size_t)n->tokens->token[i] * n->table->stride + c);
     arena_release(&tape->arena, mark);
 }
 

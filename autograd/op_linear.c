@@ -17,7 +17,7 @@ static void forward(Tape *tape, Node *node)
         .a = n->x->value, .a_stride = n->x->stride,
         .b = n->weight->value, .b_stride = n->weight->stride,
         .c = n->y->value, .c_stride = n->y->stride,
-        .bias = n->bias ? n->bias->value : NULL,
+        .bias = n->bias ? n->bias->value : NULL, .precision = tape->precision,
     };
     if (tape->recording) {
         matmul(&product, &tape->arena);
@@ -25,43 +25,53 @@ static void forward(Tape *tape, Node *node)
     }
     /* Inference always takes the packed kernel: its rows don't depend on the batch. */
     ArenaMark mark = arena_mark(&tape->arena);
-    if (!n->weight->packed) {
-        real *packed = arena_alloc(&tape->arena, matmul_packed_size(product.n, product.k) * sizeof(real));
-        matmul_pack_weights(product.n, product.k, product.b, product.b_stride, packed);
-        product.b = packed;
-    } else {
-        product.b = n->weight->packed;
+    const MatmulWeights *packed = n->weight->packed;
+    MatmulWeights here;
+    if (!packed) {
+        here = tape_pack(tape, n->weight);
+        packed = &here;
     }
-    matmul_packed(&product);
+    matmul_packed(&product, packed, &tape->arena);
     arena_release(&tape->arena, mark);
 }
 
-static void bias_gradient(Tape *tape, const Tensor *y, Tensor *bias)
+/* One pass over the gradient of y, its last reader: the bias's gradient (gbias NULL: none), and rounding for the products. */
+static void sum_and_round(Tape *tape, Tensor *y, real *gbias, bool rounds)
 {
-    const int n_tiles = rows_tiles(y->rows);
+    const int n_tiles = rows_tiles(y->rows), cols = y->cols;
     ArenaMark mark = arena_mark(&tape->arena);
-    real *partial = arena_zalloc(&tape->arena, (size_t)n_tiles * (size_t)y->cols * sizeof(real));
+    real *partial = arena_zalloc(&tape->arena, (size_t)n_tiles * (size_t)cols * sizeof(real));
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++)
-        for (int i = tile * ROW_TILE; i < rows_end(tile, y->rows); i++)
-            kernel.add_masked(y->cols, y->grad + (size_t)i * y->stride, NULL, partial + (size_t)tile * (size_t)y->cols);
-    rows_add_partials(partial, (size_t)y->cols, n_tiles, y->cols, bias->grad);
+        for (int i = tile * ROW_TILE; i < rows_end(tile, y->rows); i++) {
+            real *row = y->grad + (size_t)i * y->stride;
+            if (gbias) kernel.add_masked(cols, row, NULL, partial + (size_t)tile * (size_t)cols);
+            if (rounds) matmul_round_rows(1, cols, row, y->stride);
+        }
+    if (gbias) rows_add_partials(partial, (size_t)cols, n_tiles, cols, gbias);
     arena_release(&tape->arena, mark);
 }
 
 static void backward(Tape *tape, Node *node)
 {
     LinearNode *n = (LinearNode *)node;
-    const Tensor *x = n->x, *w = n->weight, *y = n->y;
-    if (x->grad) /* gx += gy W */
+    const Tensor *x = n->x, *w = n->weight;
+    Tensor *y = n->y;
+    const bool rounds = tape->precision == PRECISION_BF16;
+    bool add;
+    real *gx = tape_grad_first(tape, n->x, &add), *gw = tape_grad(tape, n->weight);
+    real *gbias = n->bias ? tape_grad(tape, n->bias) : NULL;
+    if (gbias || rounds) sum_and_round(tape, y, gbias, rounds);
+    if (gx) /* gx += gy W */
         matmul(&(Matmul){.kind = MATMUL_NN, .m = y->rows, .n = w->cols, .k = w->rows, .a = y->grad, .a_stride = y->stride,
-                         .b = w->value, .b_stride = w->stride, .c = x->grad, .c_stride = x->stride, .add = true},
+                         .b = w->value, .b_stride = w->stride, .c = gx, .c_stride = x->stride, .add = add,
+                         .precision = tape->precision, .a_rounded = rounds},
                &tape->arena);
-    if (w->grad) /* gW += gy^T x */
+    if (gw) /* gW += gy^T x */
         matmul(&(Matmul){.kind = MATMUL_TN, .m = w->rows, .n = w->cols, .k = y->rows, .a = y->grad, .a_stride = y->stride,
-                         .b = x->value, .b_stride = x->stride, .c = w->grad, .c_stride = w->stride, .add = true},
+                         .b = x->value, .b_stride = x->stride, .c = gw, .c_stride = w->stride, .add = true,
+                         .precision = tape->precision, .a_rounded = rounds},
                &tape->arena);
-    if (n->bias && n->bias->grad) bias_gradient(tape, y, n->bias);
 }
 
 const OpDef op_linear = {"linear", forward, backward};

@@ -18,10 +18,11 @@ typedef struct LossNode {
     Node node;
     Tensor *x, *weight, *y;
     const int32_t *label;
-    real smoothing, scale;
+    int n_tokens, n_passes; /* rows of x: one a token, or those of a second pass (R-Drop) behind those of the first */
+    real smoothing, divergence, scale;
     LossSums sums;
     real *gx, *gweight;  /* for d loss = 1 */
-    const real *packed;  /* the weights, packed once for all chunks; NULL if OpenBLAS multiplies */
+    const MatmulWeights *packed; /* the weights, packed once for all chunks; NULL if OpenBLAS multiplies */
 } LossNode;
 
 static void logits_of(Tape *tape, const LossNode *n, const real *x, int rows, real *logits)
@@ -33,25 +34,15 @@ static void logits_of(Tape *tape, const LossNode *n, const real *x, int rows, re
         matmul(&product, &tape->arena);
         return;
     }
-    product.b = n->packed;
-    matmul_packed(&product);
+    matmul_packed(&product, n->packed, &tape->arena);
 }
 
-static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, double *row_sums)
+/* Use up the gradient of the logits of some rows of x (rounded, in bf16). */
+static void gradients_of(Tape *tape, LossNode *n, int first, int rows, const real *logits, bool add)
 {
     const Tensor *x = n->x, *w = n->weight;
     const int classes = w->rows, width = w->cols;
-    real *x_rows = x->value + (size_t)first * x->stride;
-    logits_of(tape, n, x_rows, rows, logits);
-#pragma omp parallel for schedule(dynamic, 8)
-    for (int i = 0; i < rows; i++)
-        row_sums[2 * i] = kernel.cross_entropy_row(classes, logits + (size_t)i * (size_t)classes, n->label[first + i],
-                                                   n->smoothing, tape->recording, n->scale, &row_sums[2 * i + 1]);
-    for (int i = 0; i < rows; i++) {
-        n->sums.loss += row_sums[2 * i];
-        n->sums.nll += row_sums[2 * i + 1];
-    }
-    if (!tape->recording) return;
+    const bool rounded = tape->precision == PRECISION_BF16;
     matmul(&(Matmul){.kind = MATMUL_NN,
                      .m = rows,
                      .n = width,
@@ -61,7 +52,9 @@ static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, do
                      .b = w->value,
                      .b_stride = w->stride,
                      .c = n->gx + (size_t)first * (size_t)width,
-                     .c_stride = (size_t)width},
+                     .c_stride = (size_t)width,
+                     .precision = tape->precision,
+                     .a_rounded = rounded},
            &tape->arena);
     matmul(&(Matmul){.kind = MATMUL_TN,
                      .m = classes,
@@ -69,31 +62,65 @@ static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, do
                      .k = rows,
                      .a = logits,
                      .a_stride = (size_t)classes,
-                     .b = x_rows,
+                     .b = x->value + (size_t)first * x->stride,
                      .b_stride = x->stride,
                      .c = n->gweight,
                      .c_stride = (size_t)width,
-                     .add = first > 0},
+                     .add = add,
+                     .precision = tape->precision,
+                     .a_rounded = rounded},
            &tape->arena);
+}
+
+static double loss_of_token(const Tape *tape, const LossNode *n, int token, real *logits, size_t to_second, double *nll)
+{
+    const int classes = n->weight->rows, label = n->label[token];
+    if (n->n_passes == 1)
+        return kernel.cross_entropy_row(classes, logits, label, n->smoothing, tape->recording, n->scale, nll);
+    return kernel.cross_entropy_pair(classes, logits, logits + to_second, label, n->smoothing, n->divergence, tape->recording,
+                                     n->scale, nll);
+}
+
+/* The logits of these tokens in one pass lie behind those in the other. */
+static void chunk(Tape *tape, LossNode *n, int first, int tokens, real *logits, double *token_sums)
+{
+    const bool rounds = tape->recording && tape->precision == PRECISION_BF16;
+    const size_t classes = (size_t)n->weight->rows, to_second = (size_t)tokens * classes;
+    for (int pass = 0; pass < n->n_passes; pass++)
+        logits_of(tape, n, n->x->value + (size_t)(pass * n->n_tokens + first) * n->x->stride, tokens,
+                  logits + (size_t)pass * to_second);
+#pragma omp parallel for schedule(dynamic, 8)
+    for (int i = 0; i < tokens; i++) {
+        real *row = logits + (size_t)i * classes;
+        token_sums[2 * i] = loss_of_token(tape, n, first + i, row, to_second, &token_sums[2 * i + 1]);
+        for (int pass = 0; rounds && pass < n->n_passes; pass++) /* while they are in the cache */
+            matmul_round_rows(1, (int)classes, row + (size_t)pass * to_second, classes);
+    }
+    for (int i = 0; i < tokens; i++) {
+        n->sums.loss += token_sums[2 * i];
+        n->sums.nll += token_sums[2 * i + 1];
+    }
+    for (int pass = 0; tape->recording && pass < n->n_passes; pass++)
+        gradients_of(tape, n, pass * n->n_tokens + first, tokens, logits + (size_t)pass * to_second, first + pass > 0);
 }
 
 static void forward(Tape *tape, Node *node)
 {
     LossNode *n = (LossNode *)node;
-    const int classes = n->weight->rows, rows = n->x->rows;
-    int size = CHUNK_ELEMENTS / classes;
+    const int classes = n->weight->rows;
+    int size = CHUNK_ELEMENTS / classes / n->n_passes;
     size = size < MIN_CHUNK ? MIN_CHUNK : size > MAX_CHUNK ? MAX_CHUNK : size;
     ArenaMark mark = arena_mark(&tape->arena);
-    real *logits = arena_alloc(&tape->arena, (size_t)size * (size_t)classes * sizeof(real));
-    double *row_sums = arena_alloc(&tape->arena, 2 * (size_t)size * sizeof(double));
+    real *logits = arena_alloc(&tape->arena, (size_t)(size * n->n_passes) * (size_t)classes * sizeof(real));
+    double *token_sums = arena_alloc(&tape->arena, 2 * (size_t)size * sizeof(double));
     n->packed = n->weight->packed;
-    if (!n->packed && matmul_backend() == MATMUL_PACKED) {
-        real *packed = arena_alloc(&tape->arena, matmul_packed_size(classes, n->weight->cols) * sizeof(real));
-        matmul_pack_weights(classes, n->weight->cols, n->weight->value, n->weight->stride, packed);
-        n->packed = packed;
+    MatmulWeights here;
+    if (!n->packed && (matmul_backend() == MATMUL_PACKED || tape->precision != PRECISION_FP32)) {
+        here = tape_pack(tape, n->weight);
+        n->packed = &here;
     }
-    for (int first = 0; first < rows; first += size)
-        chunk(tape, n, first, rows - first < size ? rows - first : size, logits, row_sums);
+    for (int first = 0; first < n->n_tokens; first += size)
+        chunk(tape, n, first, n->n_tokens - first < size ? n->n_tokens - first : size, logits, token_sums);
     arena_release(&tape->arena, mark);
     n->y->value[0] = (real)(n->sums.loss * (double)n->scale);
 }
@@ -109,27 +136,29 @@ static void add_scaled(real scale, const real *from, int rows, int cols, real *t
 
 static void backward(Tape *tape, Node *node)
 {
-    (void)tape;
     LossNode *n = (LossNode *)node;
     const real g = n->y->grad[0];
-    add_scaled(g, n->gx, n->x->rows, n->x->cols, n->x->grad, n->x->stride);
-    add_scaled(g, n->gweight, n->weight->rows, n->weight->cols, n->weight->grad, n->weight->stride);
+    add_scaled(g, n->gx, n->x->rows, n->x->cols, tape_grad(tape, n->x), n->x->stride);
+    add_scaled(g, n->gweight, n->weight->rows, n->weight->cols, tape_grad(tape, n->weight), n->weight->stride);
 }
 
 const OpDef op_projection_loss = {"projection_loss", forward, backward};
 
-Tensor *projection_loss(Tape *tape, Tensor *x, Tensor *weight, const int32_t *label, real smoothing, real scale,
-                        LossSums *sums)
+static Tensor *build(Tape *tape, int n_passes, Tensor *x, Tensor *weight, const int32_t *label, real smoothing,
+                     real divergence, real scale, LossSums *sums)
 {
-    CHECK(x->cols == weight->cols && x->rows > 0, "x [%d, %d], weight [%d, %d]", x->rows, x->cols, weight->rows,
-          weight->cols);
-    for (int i = 0; i < x->rows; i++)
-        CHECK(label[i] >= 0 && label[i] < weight->rows, "label %d of %d", label[i], weight->rows);
+    CHECK(x->cols == weight->cols && x->rows > 0 && x->rows % n_passes == 0, "x [%d, %d], weight [%d, %d], %d passes", x->rows,
+          x->cols, weight->rows, weight->cols, n_passes);
     LossNode *n = tape_node(tape, sizeof *n);
+    n->n_tokens = x->rows / n_passes;
+    n->n_passes = n_passes;
+    for (int i = 0; i < n->n_tokens; i++)
+        CHECK(label[i] >= 0 && label[i] < weight->rows, "label %d of %d", label[i], weight->rows);
     n->x = x;
     n->weight = weight;
     n->label = label;
     n->smoothing = smoothing;
+    n->divergence = divergence;
     n->scale = scale;
     n->y = tape_tensor(tape, 1, 1);
     if (tape->recording) {
@@ -139,4 +168,16 @@ Tensor *projection_loss(Tape *tape, Tensor *x, Tensor *weight, const int32_t *la
     tape_run(tape, &op_projection_loss, &n->node);
     if (sums) *sums = n->sums;
     return n->y;
+}
+
+Tensor *projection_loss(Tape *tape, Tensor *x, Tensor *weight, const int32_t *label, real smoothing, real scale,
+                        LossSums *sums)
+{
+    return build(tape, 1, x, weight, label, smoothing, 0, scale, sums);
+}
+
+Tensor *projection_loss_pairs(Tape *tape, Tensor *x, Tensor *weight, const int32_t *label, real smoothing, real divergence,
+                              real scale, LossSums *sums)
+{
+    return build(tape, 2, x, weight, label, smoothing, divergence, scale, sums);
 }

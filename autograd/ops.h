@@ -52,4 +52,10 @@ typedef struct LossSums {
 Tensor *projection_loss(Tape *tape, Tensor *x, Tensor *weight, const int32_t *label, real smoothing, real scale,
                         LossSums *sums);
 
+/* R-Drop (Liang et al. 2021), halved so that it is of one token: x is [2N, D], its rows i and N + i those of one token in two
+ * passes with different dropout. The mean of both passes' label-smoothed cross-entropies, plus `divergence` / 4 times
+ * KL(p || q) + KL(q || p) of their distributions. label is [N]; all else as projection_loss. */
+Tensor *projection_loss_pairs(Tape *tape, Tensor *x, Tensor *weight, const int32_t *label, real smoothing, real divergence,
+                              real scale, LossSums *sums);
+
 #endif

@@ -1,12 +1,68 @@
 #include "autograd/tape.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/error.h"
+
+/* Memory for gradients, used again within a backward pass: few gradients are alive at a time, so they stay in the cache and
+ * take a fraction of what all of them together would. */
+typedef struct Gradient {
+    real *memory;
+    size_t bytes;
+    bool taken;
+} Gradient;
+
+typedef struct GradientPool {
+    Gradient *gradient; /* [n] in the order of their release, the last released last */
+    int n, capacity;
+} GradientPool;
+
+enum { ZERO_PIECE = 1 << 16 };
+
+static void pool_free(GradientPool *pool)
+{
+    if (!pool) return;
+    for (int i = 0; i < pool->n; i++) mem_free(pool->gradient[i].memory);
+    mem_free(pool->gradient);
+    mem_free(pool);
+}
+
+/* The one released last among the smallest that are large enough, or a new one */
+static real *pool_take(GradientPool *pool, size_t bytes)
+{
+    Gradient *best = NULL;
+    for (int i = pool->n; i-- > 0;) {
+        Gradient *g = &pool->gradient[i];
+        if (!g->taken && g->bytes >= bytes && (!best || g->bytes < best->bytes)) best = g;
+    }
+    if (!best) {
+        ARRAY_RESERVE(pool->gradient, pool->n, pool->capacity);
+        best = &pool->gradient[pool->n++];
+        /* An eighth more: the next batch may be a little larger. */
+        *best = (Gradient){.bytes = bytes + bytes / 8};
+        best->memory = mem_alloc(best->bytes);
+    }
+    best->taken = true;
+    return best->memory;
+}
+
+static void pool_release(GradientPool *pool, const real *memory)
+{
+    int i = 0;
+    while (pool->gradient[i].memory != memory) i++;
+    Gradient released = pool->gradient[i];
+    for (; i + 1 < pool->n; i++) pool->gradient[i] = pool->gradient[i + 1];
+    released.taken = false;
+    pool->gradient[i] = released;
+}
 
 void tape_begin(Tape *tape, bool recording)
 {
     arena_reset(&tape->arena);
+    if (!tape->gradients) tape->gradients = mem_zalloc(sizeof *tape->gradients);
+    for (int i = 0; i < tape->gradients->n; i++) tape->gradients->gradient[i].taken = false;
+    tape->made = NULL;
     tape->recording = recording;
     tape->last = NULL;
     tape->n_dropouts = 0;
@@ -15,12 +71,63 @@ void tape_begin(Tape *tape, bool recording)
 void tape_free(Tape *tape)
 {
     arena_free(&tape->arena);
+    pool_free(tape->gradients);
+    tape->gradients = NULL;
     tape->last = NULL;
+}
+
+/* Run one of the node's two functions, under the observer's eyes. */
+static void run(Tape *tape, Node *node, bool backward)
+{
+    const OpDef *op = node->op;
+    TapeObserver *observer = tape->observer;
+    if (observer) observer->before(observer, op, backward);
+    (backward ? op->backward : op->forward)(tape, node);
+    if (observer) observer->after(observer, op, backward);
 }
 
 void tape_backward(Tape *tape)
 {
-    for (Node *node = tape->last; node; node = node->previous) node->op->backward(tape, node);
+    for (Node *node = tape->last; node; node = node->previous) {
+        for (Tensor *t = node->made; t; t = t->next) tape_grad(tape, t); /* zero if nothing depends on t */
+        run(tape, node, true);
+        for (Tensor *t = node->made; t; t = t->next) {
+            pool_release(tape->gradients, t->grad);
+            t->grad = NULL;
+            t->wants_grad = false;
+        }
+    }
+}
+
+real *tape_grad_first(Tape *tape, Tensor *t, bool *add)
+{
+    *add = true;
+    if (t->whole) { /* others may hold other columns: the whole must be zero before any is written */
+        real *whole = tape_grad(tape, t->whole);
+        return whole ? whole + (t->value - t->whole->value) : NULL;
+    }
+    if (t->grad || !t->wants_grad) return t->grad;
+    *add = false;
+    return t->grad = pool_take(tape->gradients, (size_t)t->rows * (size_t)t->cols * sizeof(real));
+}
+
+real *tape_grad(Tape *tape, Tensor *t)
+{
+    bool add;
+    real *grad = tape_grad_first(tape, t, &add);
+    if (add) return grad;
+    const size_t bytes = (size_t)t->rows * (size_t)t->cols * sizeof(real);
+#pragma omp parallel for schedule(static) if (bytes > ZERO_PIECE)
+    for (size_t at = 0; at < bytes; at += ZERO_PIECE)
+        memset((char *)grad + at, 0, bytes - at < ZERO_PIECE ? bytes - at : ZERO_PIECE);
+    return grad;
+}
+
+size_t tape_gradient_bytes(const Tape *tape)
+{
+    size_t bytes = 0;
+    for (int i = 0; tape->gradients && i < tape->gradients->n; i++) bytes += tape->gradients->gradient[i].bytes;
+    return bytes;
 }
 
 Tensor *tape_tensor(Tape *tape, int rows, int cols)
@@ -28,18 +135,24 @@ Tensor *tape_tensor(Tape *tape, int rows, int cols)
     Tensor *t = arena_zalloc(&tape->arena, sizeof *t);
     size_t bytes = (size_t)rows * (size_t)cols * sizeof(real);
     *t = (Tensor){.rows = rows, .cols = cols, .stride = (size_t)cols, .value = arena_alloc(&tape->arena, bytes)};
-    if (tape->recording) t->grad = arena_zalloc(&tape->arena, bytes);
+    if (tape->recording) {
+        t->wants_grad = true;
+        t->next = tape->made;
+        tape->made = t;
+    }
     return t;
 }
 
-Tensor *tape_columns(Tape *tape, const Tensor *t, int first, int cols)
+Tensor *tape_columns(Tape *tape, Tensor *t, int first, int cols)
 {
     CHECK(first >= 0 && first + cols <= t->cols, "columns %d + %d of %d", first, cols, t->cols);
     Tensor *part = arena_alloc(&tape->arena, sizeof *part);
     *part = *t;
     part->cols = cols;
     part->value += first;
-    if (part->grad) part->grad += first;
+    part->whole = t->whole ? t->whole : t;
+    part->next = NULL;
+    part->grad = NULL;
     return part;
 }
 
@@ -51,10 +164,18 @@ void *tape_node(Tape *tape, size_t bytes)
 void tape_run(Tape *tape, const OpDef *op, Node *node)
 {
     node->op = op;
-    op->forward(tape, node);
+    run(tape, node, false);
     if (!tape->recording) return;
     node->previous = tape->last;
+    node->made = tape->made;
+    tape->made = NULL;
     tape->last = node;
+}
+
+MatmulWeights tape_pack(Tape *tape, const Tensor *weight)
+{
+    void *memory = arena_alloc(&tape->arena, matmul_weights_size(tape->precision, weight->rows, weight->cols));
+    return matmul_pack_weights(tape->precision, weight->rows, weight->cols, weight->value, weight->stride, memory);
 }
 
 Dropout tape_dropout(Tape *tape, real probability)

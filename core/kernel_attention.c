@@ -1,6 +1,6 @@
-/* Attention of one head in one sentence, by tiles of ATTENTION_TILE queries x keys. Heads are copied to dense, padded blocks
- * in scratch first (width * T elements against width * T^2 multiply-adds), so that every product is a matmul_block. Bound by
- * the products for long sentences, by exp and the copies for short ones. */
+/* Attention of one head in one sentence, by tiles of ATTENTION_TILE queries x keys. Every product is a matmul_block, which takes
+ * heads as they lie among the other heads' columns; only keys (backward: and values) are transposed. Bound by the products for
+ * long sentences, by exp and what surrounds a product for short ones. */
 #include <math.h>
 
 #include "core/kernel.h"
@@ -12,34 +12,27 @@ static int padded(int n)
     return (n + LANES - 1) / LANES * LANES;
 }
 
-/* dense[n, width_padded] = the view's rows times `scale`, zeros behind */
-static void gather(const real *rows, size_t stride, int n, int width, real scale, real *dense)
+/* A head's rows as the right operand of a product, which reads whole vectors: as they lie if the width is one, else copied to
+ * `dense` with zeros behind. */
+static const real *right_operand(const real *rows, size_t *stride, int n, int width, real *dense)
 {
-    int full = padded(width);
+    const int full = padded(width);
+    if (full == width) return rows;
     for (int i = 0; i < n; i++) {
-        const real *row = rows + (size_t)i * stride;
-        real *out = dense + (size_t)i * full;
-        for (int c = 0; c < width; c++) out[c] = row[c] * scale;
-        for (int c = width; c < full; c++) out[c] = 0;
+        memcpy(dense + (size_t)i * (size_t)full, rows + (size_t)i * *stride, (size_t)width * sizeof(real));
+        memset(dense + (size_t)i * (size_t)full + width, 0, (size_t)(full - width) * sizeof(real));
     }
-}
-
-static void scatter_add(const real *dense, int n, int width, real *rows, size_t stride)
-{
-    int full = padded(width);
-    for (int i = 0; i < n; i++) {
-        real *row = rows + (size_t)i * stride;
-        for (int c = 0; c < width; c++) row[c] += dense[(size_t)i * full + c];
-    }
+    *stride = (size_t)full;
+    return dense;
 }
 
 /* For each tile of keys, its transpose [width, padded(keys)], one after another. */
-static void transpose_tiles(const real *rows, size_t stride, int n, int width, real *tiles)
+static void transpose_tiles(const AttentionView *view, int n, int width, real *tiles)
 {
     for (int j = 0; j < n; j += TILE) {
-        int count = n - j < TILE ? n - j : TILE;
+        const int count = n - j < TILE ? n - j : TILE;
         KERNEL_NAME(matmul_pack)
-        (width, count, padded(count), rows + (size_t)j * stride, stride, true, tiles + (size_t)j * width);
+        (width, count, padded(count), view->value + (size_t)j * view->stride, view->stride, true, tiles + (size_t)j * (size_t)width);
     }
 }
 
@@ -59,47 +52,62 @@ static void tile_mask(const AttentionHead *head, int q0, int k0, int n_q, real *
     KERNEL_NAME(dropout_mask)(head->dropout, group * RANDOM_GROUP, n_q * TILE, mask);
 }
 
-/* Offsets into scratch. All of a head's rows are there, dense: memory grows with n_q + n_k, not with their product. */
+/* Offsets into scratch. Memory grows with n_q + n_k, not with their product. */
 typedef struct Scratch {
-    real *q, *k, *v, *gout, *gq, *gk, *gv, *k_tiles, *v_tiles; /* [n, padded width] each */
-    real *scores, *gscores, *mask;                             /* [TILE, TILE] */
-    real *largest, *sum, *delta;                               /* [n_q] */
+    real *q, *k, *v, *gout, *k_tiles, *v_tiles; /* [n, padded width] each */
+    real *scores, *gscores, *mask;              /* [TILE, TILE] */
+    real *largest, *sum, *delta;                /* [n_q] */
 } Scratch;
 
 static Scratch scratch_of(const AttentionHead *head)
 {
-    int full = padded(head->width);
-    size_t n_q = (size_t)(head->n_q + TILE - 1) / TILE * TILE, n_k = (size_t)(head->n_k + TILE - 1) / TILE * TILE;
+    const size_t full = (size_t)padded(head->width);
+    const size_t n_q = (size_t)(head->n_q + TILE - 1) / TILE * TILE, n_k = (size_t)(head->n_k + TILE - 1) / TILE * TILE;
     real *at = head->scratch;
     Scratch s;
-    real **q_blocks[] = {&s.q, &s.gout, &s.gq}, **k_blocks[] = {&s.k, &s.v, &s.gk, &s.gv, &s.k_tiles, &s.v_tiles};
-    for (int b = 0; b < 3; b++, at += n_q * (size_t)full) *q_blocks[b] = at;
-    for (int b = 0; b < 6; b++, at += n_k * (size_t)full) *k_blocks[b] = at;
-    real **tiles[] = {&s.scores, &s.gscores, &s.mask}, **rows[] = {&s.largest, &s.sum, &s.delta};
-    for (int b = 0; b < 3; b++, at += TILE * TILE) *tiles[b] = at;
-    for (int b = 0; b < 3; b++, at += n_q) *rows[b] = at;
+    s.q = at, at += n_q * full;
+    s.gout = at, at += n_q * full;
+    s.k = at, at += n_k * full;
+    s.v = at, at += n_k * full;
+    s.k_tiles = at, at += n_k * full;
+    s.v_tiles = at, at += n_k * full;
+    s.scores = at, at += TILE * TILE;
+    s.gscores = at, at += TILE * TILE;
+    s.mask = at, at += TILE * TILE;
+    s.largest = at, at += n_q;
+    s.sum = at, at += n_q;
+    s.delta = at;
     return s;
 }
 
-/* One row of a tile's scores becomes weights exp(score - largest so far); the running sum and the output row are rescaled.
- */
-static void softmax_update(int n, real *scores, real *largest, real *sum, int width, real *out)
+/* All ones in lanes below n */
+VEC_INLINE VecInt lanes_below(int n)
+{
+    VecInt lane;
+    for (int i = 0; i < LANES; i++) lane[i] = i;
+    return lane < n;
+}
+
+/* One row of a tile's raw scores becomes weights exp(scale * score - largest so far), 0 from n on, in `columns` (whole vectors);
+ * the running sum and the output row are rescaled. */
+static void softmax_update(int n, int columns, real scale, real *scores, real *largest, real *sum, int width, real *out)
 {
     Vec high = vec_set(*largest);
-    int whole = n / LANES * LANES, end = padded(n);
-    for (int j = 0; j < whole; j += LANES) high = vec_max(vec_load(scores + j), high);
-    if (whole < n) high = vec_max(vec_load_part(scores + whole, n - whole, *largest), high);
-    real new_largest = vec_largest(high), correction = vec_exp(vec_set(*largest - new_largest))[0];
+    for (int j = 0; j < n; j += LANES) {
+        Vec x = vec_load(scores + j) * scale;
+        vec_store(scores + j, x);
+        high = vec_max(vec_select(lanes_below(n - j), x, high), high);
+    }
+    const real new_largest = vec_largest(high);
     Vec total = {0};
-    for (int j = 0; j < end; j += LANES) {
-        Vec weight = vec_exp(vec_load(scores + j) - new_largest);
-        if (j + LANES > n)
-            for (int lane = n - j; lane < LANES; lane++) weight[lane] = 0;
+    for (int j = 0; j < columns; j += LANES) {
+        Vec weight = {0};
+        if (j < n) weight = vec_select(lanes_below(n - j), vec_exp(vec_load(scores + j) - new_largest), weight);
         total += weight;
         vec_store(scores + j, weight);
     }
-    for (int j = end; j < TILE; j++) scores[j] = 0;
     if (new_largest > *largest) {
+        const real correction = vec_exp(vec_set(*largest - new_largest))[0];
         *sum *= correction;
         for (int c = 0; c < width; c++) out[c] *= correction;
     }
@@ -107,39 +115,48 @@ static void softmax_update(int n, real *scores, real *largest, real *sum, int wi
     *largest = new_largest;
 }
 
+/* Rows of queries from q0 on: their sums over all keys, not yet divided by the weights' sums, in `out`. */
+static void forward_tile(const AttentionHead *head, const Scratch *s, int q0, int n_q, const real *v, size_t v_stride)
+{
+    const int width = head->width;
+    const real scale = 1 / (real)sqrt((double)width);
+    real *out = head->out.value + (size_t)q0 * head->out.stride;
+    for (int i = 0; i < n_q; i++) s->largest[i] = (real)-1e30, s->sum[i] = 0;
+    for (int k0 = 0; k0 < head->n_k; k0 += TILE) {
+        const int n_k = head->n_k - k0 < TILE ? head->n_k - k0 : TILE, columns = padded(n_k);
+        if (!n_visible(head, q0 + n_q - 1, k0, n_k)) break;
+        KERNEL_NAME(matmul_block)(n_q, columns, width, head->q.value + (size_t)q0 * head->q.stride, head->q.stride, 1,
+                                  s->k_tiles + (size_t)k0 * (size_t)width, (size_t)columns, s->scores, TILE, NULL, false);
+        for (int i = 0; i < n_q; i++) {
+            const int n = n_visible(head, q0 + i, k0, n_k);
+            real *row = s->scores + i * TILE;
+            if (k0 == 0) memset(out + (size_t)i * head->out.stride, 0, (size_t)width * sizeof(real));
+            if (n) softmax_update(n, columns, scale, row, s->largest + i, s->sum + i, width, out + (size_t)i * head->out.stride);
+            else memset(row, 0, (size_t)columns * sizeof(real));
+        }
+        if (head->dropout) {
+            tile_mask(head, q0, k0, n_q, s->mask);
+            for (int i = 0; i < n_q; i++)
+                for (int j = 0; j < columns; j++) s->scores[i * TILE + j] *= s->mask[i * TILE + j];
+        }
+        KERNEL_NAME(matmul_block)(n_q, width, n_k, s->scores, TILE, 1, v + (size_t)k0 * v_stride, v_stride, out,
+                                  head->out.stride, NULL, k0 > 0);
+    }
+}
+
 void KERNEL_NAME(attention_forward)(const AttentionHead *head)
 {
-    Scratch s = scratch_of(head);
-    const int width = head->width, full = padded(width);
-    const real scale = 1 / (real)sqrt((double)width);
-    gather(head->q.value, head->q.stride, head->n_q, width, scale, s.q);
-    gather(head->v.value, head->v.stride, head->n_k, width, 1, s.v);
-    transpose_tiles(head->k.value, head->k.stride, head->n_k, width, s.k_tiles);
+    const Scratch s = scratch_of(head);
+    const int width = head->width;
+    size_t v_stride = head->v.stride;
+    const real *v = right_operand(head->v.value, &v_stride, head->n_k, width, s.v);
+    transpose_tiles(&head->k, head->n_k, width, s.k_tiles);
     for (int q0 = 0; q0 < head->n_q; q0 += TILE) {
-        int n_q = head->n_q - q0 < TILE ? head->n_q - q0 : TILE;
-        real *out = s.gq + (size_t)q0 * full; /* gq is free in the forward pass */
-        memset(out, 0, (size_t)n_q * (size_t)full * sizeof(real));
-        for (int i = 0; i < n_q; i++) s.largest[i] = (real)-1e30, s.sum[i] = 0;
-        for (int k0 = 0; k0 < head->n_k; k0 += TILE) {
-            int n_k = head->n_k - k0 < TILE ? head->n_k - k0 : TILE;
-            if (!n_visible(head, q0 + n_q - 1, k0, n_k)) break;
-            KERNEL_NAME(matmul_block)(n_q, padded(n_k), width, s.q + (size_t)q0 * full, (size_t)full, 1,
-                                      s.k_tiles + (size_t)k0 * width, (size_t)padded(n_k), s.scores, TILE, NULL, false);
-            for (int i = 0; i < n_q; i++) {
-                int n = n_visible(head, q0 + i, k0, n_k);
-                if (n) softmax_update(n, s.scores + i * TILE, s.largest + i, s.sum + i, full, out + (size_t)i * full);
-                else memset(s.scores + i * TILE, 0, TILE * sizeof(real));
-            }
-            if (head->dropout) {
-                tile_mask(head, q0, k0, n_q, s.mask);
-                for (int i = 0; i < n_q * TILE; i++) s.scores[i] *= s.mask[i];
-            }
-            KERNEL_NAME(matmul_block)(n_q, full, n_k, s.scores, TILE, 1, s.v + (size_t)k0 * full, (size_t)full, out,
-                                      (size_t)full, NULL, true);
-        }
+        const int n_q = head->n_q - q0 < TILE ? head->n_q - q0 : TILE;
+        forward_tile(head, &s, q0, n_q, v, v_stride);
         for (int i = 0; i < n_q; i++) {
             real *row = head->out.value + (size_t)(q0 + i) * head->out.stride, inverse = 1 / s.sum[i];
-            for (int c = 0; c < width; c++) row[c] = out[(size_t)i * full + c] * inverse;
+            for (int c = 0; c < width; c++) row[c] *= inverse;
             head->log_sum[(size_t)(q0 + i) * head->log_sum_stride] = s.largest[i] + (real)log((double)s.sum[i]);
         }
     }
@@ -159,67 +176,64 @@ static void row_products(const AttentionHead *head, real *delta)
     }
 }
 
-/* One tile: scores become the weights that multiply v (after dropout), gscores the gradient of the scores. */
-static void tile_gradients(const AttentionHead *head, const Scratch *s, int q0, int k0, int n_q, int n_k)
+/* One tile: scores become the weights that multiply v (after dropout), gscores the gradient of the raw scores. */
+static void tile_gradients(const AttentionHead *head, const Scratch *s, int q0, int k0, int n_q, int n_k, real scale)
 {
+    const int columns = padded(n_k);
     if (head->dropout) tile_mask(head, q0, k0, n_q, s->mask);
     for (int i = 0; i < n_q; i++) {
         real *score = s->scores + i * TILE, *gscore = s->gscores + i * TILE;
         const real *mask = s->mask + i * TILE;
-        int n = n_visible(head, q0 + i, k0, n_k);
+        const int n = n_visible(head, q0 + i, k0, n_k);
         const real log_sum = head->log_sum[(size_t)(q0 + i) * head->log_sum_stride], delta = s->delta[q0 + i];
-        for (int j = 0; j < n; j += LANES) {
-            Vec weight = vec_exp(vec_load(score + j) - log_sum), g = vec_load(gscore + j), kept = weight;
-            if (head->dropout) {
-                Vec m = vec_load(mask + j);
-                g *= m;
-                kept *= m;
+        for (int j = 0; j < columns; j += LANES) {
+            Vec kept = {0}, gradient = {0};
+            if (j < n) {
+                const Vec zero = {0}, weight = vec_exp(vec_load(score + j) * scale - log_sum);
+                Vec g = vec_load(gscore + j), out = weight;
+                if (head->dropout) {
+                    Vec m = vec_load(mask + j);
+                    g *= m;
+                    out *= m;
+                }
+                kept = vec_select(lanes_below(n - j), out, zero);
+                gradient = vec_select(lanes_below(n - j), weight * (g - delta) * scale, zero);
             }
             vec_store(score + j, kept);
-            vec_store(gscore + j, weight * (g - delta));
+            vec_store(gscore + j, gradient);
         }
-        for (int j = n; j < TILE; j++) score[j] = gscore[j] = 0;
     }
 }
 
 void KERNEL_NAME(attention_backward)(const AttentionHead *head)
 {
-    Scratch s = scratch_of(head);
-    const int width = head->width, full = padded(width), nq_all = head->n_q, nk_all = head->n_k;
+    const Scratch s = scratch_of(head);
+    const int width = head->width;
     const real scale = 1 / (real)sqrt((double)width);
-    /* q carries the scale of the scores, so gk = gscores^T q needs none; gq gets it in the end. */
-    gather(head->q.value, head->q.stride, nq_all, width, scale, s.q);
-    gather(head->out.grad, head->out.stride, nq_all, width, 1, s.gout);
-    gather(head->k.value, head->k.stride, nk_all, width, 1, s.k);
-    transpose_tiles(head->k.value, head->k.stride, nk_all, width, s.k_tiles);
-    transpose_tiles(head->v.value, head->v.stride, nk_all, width, s.v_tiles);
-    memset(s.gq, 0, (size_t)nq_all * (size_t)full * sizeof(real));
-    memset(s.gk, 0, (size_t)nk_all * (size_t)full * sizeof(real));
-    memset(s.gv, 0, (size_t)nk_all * (size_t)full * sizeof(real));
+    size_t q_stride = head->q.stride, k_stride = head->k.stride, gout_stride = head->out.stride;
+    const real *q = right_operand(head->q.value, &q_stride, head->n_q, width, s.q);
+    const real *k = right_operand(head->k.value, &k_stride, head->n_k, width, s.k);
+    const real *gout = right_operand(head->out.grad, &gout_stride, head->n_q, width, s.gout);
+    transpose_tiles(&head->k, head->n_k, width, s.k_tiles);
+    transpose_tiles(&head->v, head->n_k, width, s.v_tiles);
     row_products(head, s.delta);
-    for (int q0 = 0; q0 < nq_all; q0 += TILE) {
-        int n_q = nq_all - q0 < TILE ? nq_all - q0 : TILE;
-        const real *q = s.q + (size_t)q0 * full, *gout = s.gout + (size_t)q0 * full;
-        for (int k0 = 0; k0 < nk_all; k0 += TILE) {
-            int n_k = nk_all - k0 < TILE ? nk_all - k0 : TILE;
+    for (int q0 = 0; q0 < head->n_q; q0 += TILE) {
+        const int n_q = head->n_q - q0 < TILE ? head->n_q - q0 : TILE;
+        const real *q_tile = q + (size_t)q0 * q_stride, *gout_tile = gout + (size_t)q0 * gout_stride;
+        for (int k0 = 0; k0 < head->n_k; k0 += TILE) {
+            const int n_k = head->n_k - k0 < TILE ? head->n_k - k0 : TILE, columns = padded(n_k);
             if (!n_visible(head, q0 + n_q - 1, k0, n_k)) break;
-            KERNEL_NAME(matmul_block)
-            (n_q, padded(n_k), width, q, (size_t)full, 1, s.k_tiles + (size_t)k0 * width, (size_t)padded(n_k), s.scores,
-             TILE, NULL, false);
-            KERNEL_NAME(matmul_block)
-            (n_q, padded(n_k), width, gout, (size_t)full, 1, s.v_tiles + (size_t)k0 * width, (size_t)padded(n_k), s.gscores,
-             TILE, NULL, false);
-            tile_gradients(head, &s, q0, k0, n_q, n_k);
-            KERNEL_NAME(matmul_block)(n_k, full, n_q, s.scores, 1, TILE, gout, (size_t)full, s.gv + (size_t)k0 * full,
-                                      (size_t)full, NULL, true);
-            KERNEL_NAME(matmul_block)(n_k, full, n_q, s.gscores, 1, TILE, q, (size_t)full, s.gk + (size_t)k0 * full,
-                                      (size_t)full, NULL, true);
-            KERNEL_NAME(matmul_block)(n_q, full, n_k, s.gscores, TILE, 1, s.k + (size_t)k0 * full, (size_t)full,
-                                      s.gq + (size_t)q0 * full, (size_t)full, NULL, true);
+            KERNEL_NAME(matmul_block)(n_q, columns, width, q_tile, q_stride, 1, s.k_tiles + (size_t)k0 * (size_t)width,
+                                      (size_t)columns, s.scores, TILE, NULL, false);
+            KERNEL_NAME(matmul_block)(n_q, columns, width, gout_tile, gout_stride, 1, s.v_tiles + (size_t)k0 * (size_t)width,
+                                      (size_t)columns, s.gscores, TILE, NULL, false);
+            tile_gradients(head, &s, q0, k0, n_q, n_k, scale);
+            KERNEL_NAME(matmul_block)(n_k, width, n_q, s.scores, 1, TILE, gout_tile, gout_stride,
+                                      head->v.grad + (size_t)k0 * head->v.stride, head->v.stride, NULL, true);
+            KERNEL_NAME(matmul_block)(n_k, width, n_q, s.gscores, 1, TILE, q_tile, q_stride,
+                                      head->k.grad + (size_t)k0 * head->k.stride, head->k.stride, NULL, true);
+            KERNEL_NAME(matmul_block)(n_q, width, n_k, s.gscores, TILE, 1, k + (size_t)k0 * k_stride, k_stride,
+                                      head->q.grad + (size_t)q0 * head->q.stride, head->q.stride, NULL, true);
         }
     }
-    for (size_t i = 0; i < (size_t)nq_all * (size_t)full; i++) s.gq[i] *= scale;
-    scatter_add(s.gq, nq_all, width, head->q.grad, head->q.stride);
-    scatter_add(s.gk, nk_all, width, head->k.grad, head->k.stride);
-    scatter_add(s.gv, nk_all, width, head->v.grad, head->v.stride);
 }

@@ -192,34 +192,48 @@ void KERNEL_NAME(relu_backward)(int n, const real *x, const real *mask, const re
         for (int i = 0; i < n; i++) gx[i] += x[i] > 0 ? gy[i] * mask[i] : 0;
 }
 
-static real error_function(real x)
+/* The normal distribution's density and cumulative function at x. In fp32 the tail by Abramowitz and Stegun 7.1.26 (error below
+ * 1e-7), which needs no more than the density's exp; in fp64 by libm. */
+VEC_INLINE Vec normal(Vec x, Vec *cumulative)
 {
+    const Vec bell = vec_exp(x * x * (real)-0.5);
 #ifdef FERRY_FP64
-    return erf(x);
+    for (int i = 0; i < LANES; i++) (*cumulative)[i] = erfc(-x[i] * 0.70710678118654752440) / 2;
 #else
-    return erff(x);
+    const Vec t = 1 / (1 + vec_max(x, -x) * (0.3275911f * 0.70710678f));
+    const Vec tail = ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f) * t * bell / 2;
+    *cumulative = vec_select(x < 0, tail, 1 - tail);
 #endif
+    return bell * (real)0.39894228040143267794; /* 1 / sqrt(2 pi) */
 }
 
 void KERNEL_NAME(gelu)(int n, const real *x, const real *mask, real *y)
 {
-    const real inverse_root2 = (real)0.70710678118654752440;
-    for (int i = 0; i < n; i++) y[i] = x[i] * (1 + error_function(x[i] * inverse_root2)) / 2 * (mask ? mask[i] : 1);
+    for (int i = 0; i < n; i += LANES) {
+        const int count = n - i < LANES ? n - i : LANES;
+        const Vec v = count == LANES ? vec_load(x + i) : vec_load_part(x + i, count, 0);
+        Vec cumulative;
+        normal(v, &cumulative);
+        Vec out = v * cumulative;
+        if (mask) out *= count == LANES ? vec_load(mask + i) : vec_load_part(mask + i, count, 0);
+        if (count == LANES) vec_store(y + i, out);
+        else vec_store_part(y + i, count, out);
+    }
 }
 
 void KERNEL_NAME(gelu_backward)(int n, const real *x, const real *mask, const real *gy, real *gx)
 {
     /* d/dx x F(x) = F(x) + x f(x), F and f the normal distribution's cumulative and density functions */
-    const real inverse_root2 = (real)0.70710678118654752440, inverse_root_2pi = (real)0.39894228040143267794;
-    real density[LANES];
     for (int i = 0; i < n; i += LANES) {
-        int count = n - i < LANES ? n - i : LANES;
-        Vec v = vec_load_part(x + i, count, 0);
-        vec_store(density, vec_exp(v * v * (real)-0.5) * inverse_root_2pi);
-        for (int j = 0; j < count; j++) {
-            real cumulative = (1 + error_function(x[i + j] * inverse_root2)) / 2;
-            gx[i + j] += gy[i + j] * (mask ? mask[i + j] : 1) * (cumulative + x[i + j] * density[j]);
-        }
+        const int count = n - i < LANES ? n - i : LANES;
+        const bool whole = count == LANES;
+        const Vec v = whole ? vec_load(x + i) : vec_load_part(x + i, count, 0);
+        Vec g = whole ? vec_load(gy + i) : vec_load_part(gy + i, count, 0), cumulative;
+        const Vec density = normal(v, &cumulative);
+        if (mask) g *= whole ? vec_load(mask + i) : vec_load_part(mask + i, count, 0);
+        const Vec sum = (whole ? vec_load(gx + i) : vec_load_part(gx + i, count, 0)) + g * (cumulative + v * density);
+        if (whole) vec_store(gx + i, sum);
+        else vec_store_part(gx + i, count, sum);
     }
 }
 
@@ -275,19 +289,73 @@ double KERNEL_NAME(cross_entropy_row)(int n, real *logits, int label, real smoot
     return (1 - (double)smoothing) * *nll + (double)smoothing * (log_sum - sum / n);
 }
 
+/* Lanes of two rows' softmaxes p and q, and of log p - log q. */
+typedef struct Pair {
+    Vec p, q, log_ratio;
+} Pair;
+
+VEC_INLINE Pair pair_of(Vec a, Vec b, real log_sum_a, real log_sum_b)
+{
+    const Vec log_p = a - log_sum_a, log_q = b - log_sum_b;
+    return (Pair){vec_exp(log_p), vec_exp(log_q), log_p - log_q};
+}
+
+/* The pair at element i; beyond n, p = q, and log_ratio = 0. */
+VEC_INLINE Pair pair_load(int n, int i, const real *a, const real *b, real log_sum_a, real log_sum_b)
+{
+    if (i + LANES <= n) return pair_of(vec_load(a + i), vec_load(b + i), log_sum_a, log_sum_b);
+    return pair_of(vec_load_part(a + i, n - i, log_sum_a), vec_load_part(b + i, n - i, log_sum_b), log_sum_a, log_sum_b);
+}
+
+double KERNEL_NAME(cross_entropy_pair)(int n, real *a, real *b, int label, real smoothing, real divergence, bool gradient,
+                                       real scale, double *nll)
+{
+    const double log_sum_a = KERNEL_NAME(log_sum_exp)(n, a), log_sum_b = KERNEL_NAME(log_sum_exp)(n, b);
+    const real la = (real)log_sum_a, lb = (real)log_sum_b;
+    const double log_sum = (log_sum_a + log_sum_b) / 2, mean = ((double)row_sum(n, a) + (double)row_sum(n, b)) / 2 / n;
+    *nll = log_sum - ((double)a[label] + (double)b[label]) / 2;
+    Vec sum_pq = {0}, sum_qp = {0};
+    for (int i = 0; i < n; i += LANES) {
+        const Pair v = pair_load(n, i, a, b, la, lb);
+        sum_pq += v.p * v.log_ratio;
+        sum_qp -= v.q * v.log_ratio;
+    }
+    const real kl_pq = vec_sum(sum_pq), kl_qp = vec_sum(sum_qp);
+    /* With l = log p - log q, d KL(p || q) / d a = p (l - KL(p || q)) and d KL(q || p) / d a = p - q. */
+    const real half = scale / 2, weight = scale * divergence / 4, uniform = smoothing / (real)n * half;
+    for (int i = 0; gradient && i < n; i += LANES) {
+        const Pair v = pair_load(n, i, a, b, la, lb);
+        const Vec difference = v.p - v.q;
+        const Vec ga = half * v.p - uniform + weight * (v.p * (v.log_ratio - kl_pq) + difference);
+        const Vec gb = half * v.q - uniform + weight * (v.q * (-v.log_ratio - kl_qp) - difference);
+        const int count = n - i < LANES ? n - i : LANES;
+        vec_store_part(a + i, count, ga);
+        vec_store_part(b + i, count, gb);
+    }
+    if (gradient) {
+        a[label] -= (1 - smoothing) * half;
+        b[label] -= (1 - smoothing) * half;
+    }
+    return (1 - (double)smoothing) * *nll + (double)smoothing * (log_sum - mean) +
+           (double)divergence / 4 * ((double)kl_pq + (double)kl_qp);
+}
+
 /* ---- Adam ---- */
 
-void KERNEL_NAME(adam)(int n, const AdamStep *step, real *weight, const real *gradient, real *m, real *v)
+void KERNEL_NAME(adam)(int n, const AdamStep *step, real *weight, const real *gradient, real *m, real *v,
+                       real *ema)
 {
     const AdamStep s = *step;
     for (int i = 0; i < n; i++) {
         real g = gradient[i] * s.gradient_scale;
         m[i] = s.beta1 * m[i] + (1 - s.beta1) * g;
         v[i] = s.beta2 * v[i] + (1 - s.beta2) * (g * g);
+        weight[i] -= s.decay * weight[i];
 #ifdef FERRY_FP64
         weight[i] -= s.rate * m[i] / (sqrt(v[i]) * s.v_scale + s.epsilon);
 #else
         weight[i] -= s.rate * m[i] / (sqrtf(v[i]) * s.v_scale + s.epsilon);
 #endif
+        if (ema) ema[i] += s.ema_rate * (weight[i] - ema[i]);
     }
 }

@@ -28,6 +28,8 @@ typedef struct AdamStep {
     real rate;    /* learning rate / (1 - beta1^t) */
     real v_scale; /* 1 / sqrt(1 - beta2^t) */
     real epsilon;
+    real decay;    /* of the weights: learning rate * weight decay */
+    real ema_rate; /* of the moving average: 1 - its decay */
 } AdamStep;
 
 typedef struct Kernels {

@@ -7,13 +7,14 @@
 #include "core/error.h"
 #include "core/kernels.h"
 #include "core/threads.h"
+#include "core/tiles.h"
+#include "core/units.h"
 
 enum {
-    TILE_ROWS = 96,     /* of A and C: with K_CHUNK a block of A of 96 KB, which stays in a core's second-level cache */
-    K_CHUNK = 256,      /* a panel of B of 32 KB, which stays in the first level */
-    WIDE_PANELS = 16,   /* columns of a tile, in panels, where that still leaves ENOUGH_TILES tiles */
+    K_CHUNK = 256,      /* a panel of B of 32 KB, which stays in the first level of cache, and TILE_ROWS of A of 96 KB, in the second */
+    WIDE_PANELS = 16,   /* columns of a tile, in panels, where that still leaves TILES_A_THREAD for each thread */
     NARROW_PANELS = 2,  /* and at the least */
-    ENOUGH_TILES = 24,
+    TILES_A_THREAD = 4,
     FAR_APART = 1024,   /* elements between the rows of a transposed A from which on a tile of it is copied first */
 };
 
@@ -38,15 +39,33 @@ const char *matmul_name(void)
     return name;
 }
 
+void tiles_run(const Matmul *p, int panel_width, TileFunction *tile, const void *operands)
+{
+    const int n_panels = (p->n + panel_width - 1) / panel_width, enough = TILES_A_THREAD * threads_count();
+    const int rows = p->m >= enough * TILE_ROWS ? TILE_ROWS : TILE_ROWS / 2, row_tiles = (p->m + rows - 1) / rows;
+    /* Wide tiles convert and load A less often; more of them share out better. No element's bits depend on the cut. */
+    int panels = (int)((long)row_tiles * n_panels / enough);
+    panels = panels > WIDE_PANELS ? WIDE_PANELS : panels < NARROW_PANELS ? NARROW_PANELS : panels;
+    const int column_tiles = (n_panels + panels - 1) / panels;
+#pragma omp parallel for schedule(dynamic, 1) if (row_tiles * column_tiles > 1)
+    for (int t = 0; t < row_tiles * column_tiles; t++) {
+        int i0 = t % row_tiles * rows, i1 = i0 + rows < p->m ? i0 + rows : p->m;
+        int p0 = t / row_tiles * panels, p1 = p0 + panels < n_panels ? p0 + panels : n_panels;
+        tile(p, operands, i0, i1, p0, p1);
+    }
+}
+
 /* A and B as the tiles see them. Panel p of B starts at b + p * panel_stride, its rows b_row apart. */
 typedef struct Operands {
     const real *a, *b;
     size_t a_row, a_k, panel_stride, b_row;
 } Operands;
 
-static void tile(const Matmul *p, const Operands *o, int i0, int i1, int panel0, int panel1, real *a_scratch)
+static void tile(const Matmul *p, const void *operands, int i0, int i1, int panel0, int panel1)
 {
+    const Operands *o = operands;
     const int width = kernel.panel;
+    real a_scratch[K_CHUNK * TILE_ROWS];
     for (int k0 = 0; k0 < p->k || k0 == 0; k0 += K_CHUNK) {
         int kc = p->k - k0 < K_CHUNK ? p->k - k0 : K_CHUNK;
         const real *a = o->a + (size_t)i0 * o->a_row + (size_t)k0 * o->a_k;
@@ -67,19 +86,9 @@ static void tile(const Matmul *p, const Operands *o, int i0, int i1, int panel0,
     }
 }
 
-static void run_tiles(const Matmul *p, const Operands *o)
+static size_t panels_size(int n, int k)
 {
-    const int n_panels = (p->n + kernel.panel - 1) / kernel.panel, row_tiles = (p->m + TILE_ROWS - 1) / TILE_ROWS;
-    int panels = (int)((long)row_tiles * n_panels / ENOUGH_TILES);
-    panels = panels > WIDE_PANELS ? WIDE_PANELS : panels < NARROW_PANELS ? NARROW_PANELS : panels;
-    const int column_tiles = (n_panels + panels - 1) / panels;
-#pragma omp parallel for schedule(dynamic, 1) if (row_tiles * column_tiles > 1)
-    for (int t = 0; t < row_tiles * column_tiles; t++) {
-        int i0 = t % row_tiles * TILE_ROWS, i1 = i0 + TILE_ROWS < p->m ? i0 + TILE_ROWS : p->m;
-        int p0 = t / row_tiles * panels, p1 = p0 + panels < n_panels ? p0 + panels : n_panels;
-        real a_scratch[K_CHUNK * TILE_ROWS];
-        tile(p, o, i0, i1, p0, p1, a_scratch);
-    }
+    return (size_t)((n + kernel.panel - 1) / kernel.panel) * (size_t)kernel.panel * (size_t)k;
 }
 
 static void pack_panels(int n, int k, const real *b, size_t b_stride, bool transposed, real *packed)
@@ -93,44 +102,124 @@ static void pack_panels(int n, int k, const real *b, size_t b_stride, bool trans
     }
 }
 
-size_t matmul_packed_size(int n, int k)
+static Operands panels_of(const Matmul *p, const real *packed)
 {
-    return (size_t)((n + kernel.panel - 1) / kernel.panel) * (size_t)kernel.panel * (size_t)k;
+    return (Operands){.a = p->a, .a_row = p->a_stride, .a_k = 1, .b = packed,
+                      .panel_stride = (size_t)kernel.panel * (size_t)p->k, .b_row = (size_t)kernel.panel};
 }
 
-void matmul_pack_weights(int n, int k, const real *b, size_t b_stride, real *packed)
+#ifdef FERRY_FP64
+static void low_precision(const Matmul *p, Arena *arena)
 {
-    pack_panels(n, k, b, b_stride, true, packed);
+    (void)arena;
+    CHECK(false, "precision %d in fp64", p->precision);
 }
 
-void matmul_packed(const Matmul *p)
+void matmul_round_rows(int m, int k, real *rows, size_t stride)
 {
-    run_tiles(p, &(Operands){.a = p->a, .a_row = p->a_stride, .a_k = 1, .b = p->b,
-                             .panel_stride = (size_t)kernel.panel * (size_t)p->k, .b_row = (size_t)kernel.panel});
+    CHECK(false, "%d rows of %d at %p, %zu apart, in fp64", m, k, (void *)rows, stride);
 }
+#else
+static void low_precision(const Matmul *p, Arena *arena)
+{
+    CHECK(p->precision == PRECISION_BF16, "precision %d needs packed weights", p->precision);
+    matmul_bf16(p, arena);
+}
+
+void matmul_round_rows(int m, int k, real *rows, size_t stride)
+{
+    matmul_bf16_round_rows(m, k, rows, stride);
+}
+#endif
 
 void matmul(const Matmul *p, Arena *arena)
 {
     if (p->m <= 0 || p->n <= 0) return;
+    if (p->precision != PRECISION_FP32) {
+        low_precision(p, arena);
+        return;
+    }
     if (backend == MATMUL_OPENBLAS) {
         blas_matmul(p, arena);
         return;
     }
+    ArenaMark mark = arena_mark(arena);
     Operands o = {
         .a = p->a, .a_row = p->a_stride, .a_k = 1, .b = p->b, .panel_stride = (size_t)kernel.panel, .b_row = p->b_stride};
+    /* B as it lies will do if its rows can be read to the end of the last panel and aren't pages apart. */
+    if (p->kind == MATMUL_NT || p->n % kernel.panel || p->b_stride * sizeof(real) > 4096) {
+        real *packed = arena_alloc(arena, panels_size(p->n, p->k) * sizeof(real));
+        pack_panels(p->n, p->k, p->b, p->b_stride, p->kind == MATMUL_NT, packed);
+        o = panels_of(p, packed);
+    }
     if (p->kind == MATMUL_TN) {
         o.a_row = 1;
         o.a_k = p->a_stride;
     }
-    ArenaMark mark = arena_mark(arena);
-    /* B as it lies will do if its rows can be read to the end of the last panel and aren't pages apart. */
-    if (p->kind == MATMUL_NT || p->n % kernel.panel || p->b_stride * sizeof(real) > 4096) {
-        real *packed = arena_alloc(arena, matmul_packed_size(p->n, p->k) * sizeof(real));
-        pack_panels(p->n, p->k, p->b, p->b_stride, p->kind == MATMUL_NT, packed);
-        o.b = packed;
-        o.panel_stride = (size_t)kernel.panel * (size_t)p->k;
-        o.b_row = (size_t)kernel.panel;
-    }
-    run_tiles(p, &o);
+    tiles_run(p, kernel.panel, tile, &o);
     arena_release(arena, mark);
+}
+
+/* ---- packed weights ---- */
+
+bool matmul_can(Precision precision)
+{
+    return precision == PRECISION_FP32 || unit_for(precision) != NULL;
+}
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
+}
+
+static size_t panels_bytes(Precision precision, int n, int k)
+{
+    if (precision == PRECISION_FP32) return aligned(panels_size(n, k) * sizeof(real));
+    const int per_cell = precision == PRECISION_BF16 ? 2 : 4;
+    return (size_t)((n + UNIT_PANEL - 1) / UNIT_PANEL * UNIT_PANEL) * (size_t)(((k + per_cell - 1) / per_cell + 15) / 16 * 16) * /* units take 16 at a time */
+           sizeof(int32_t);
+}
+
+size_t matmul_weights_size(Precision precision, int n, int k)
+{
+    size_t size = panels_bytes(precision, n, k);
+    if (precision == PRECISION_INT8) size += aligned((size_t)n * sizeof(real)) + aligned((size_t)n * sizeof(int32_t));
+    return size;
+}
+
+MatmulWeights matmul_pack_weights(Precision precision, int n, int k, const real *b, size_t b_stride, void *memory)
+{
+    CHECK(matmul_can(precision) && (precision != PRECISION_INT8 || k <= MATMUL_INT8_MAX_K), "precision %d, k = %d", precision, k);
+    MatmulWeights weights = {.precision = precision, .n = n, .k = k, .panels = memory};
+#ifndef FERRY_FP64
+    if (precision == PRECISION_INT8) {
+        weights.scale = (real *)((char *)memory + panels_bytes(precision, n, k));
+        weights.column_sum = (int32_t *)((char *)weights.scale + aligned((size_t)n * sizeof(real)));
+        matmul_int8_pack(n, k, b, b_stride, &weights);
+    } else if (precision == PRECISION_BF16) {
+        matmul_bf16_pack(n, k, b, b_stride, weights.panels);
+    } else
+#endif
+        pack_panels(n, k, b, b_stride, true, weights.panels);
+    return weights;
+}
+
+void matmul_packed(const Matmul *product, const MatmulWeights *weights, Arena *arena)
+{
+    if (product->m <= 0 || product->n <= 0) return;
+    CHECK(product->n == weights->n && product->k == weights->k, "[%d, %d] by weights of [%d, %d]", product->n, product->k,
+          weights->n, weights->k);
+#ifndef FERRY_FP64
+    if (weights->precision == PRECISION_BF16) {
+        matmul_bf16_packed(product, weights);
+        return;
+    }
+    if (weights->precision == PRECISION_INT8) {
+        matmul_int8_packed(product, weights, arena);
+        return;
+    }
+#endif
+    (void)arena;
+    const Operands o = panels_of(product, weights->panels);
+    tiles_run(product, kernel.panel, tile, &o);
 }

@@ -11,8 +11,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/memory.h"
+#include "core/precision.h"
 #include "core/real.h"
 
 /* Which operand lies transposed in memory. All matrices are row-major; strides are elements from row to row.
@@ -30,10 +32,19 @@ typedef struct Matmul {
     size_t c_stride;
     const real *bias; /* [n], what each row starts from, or NULL */
     bool add;         /* without bias: start from C (else from 0) */
+    Precision precision; /* fp32, or bf16 where matmul_can says so */
+    bool a_rounded;      /* bf16: A went through matmul_round_rows */
 } Matmul;
 
 /* Compute it. Scratch comes from the arena and goes back before it returns. Not from inside a parallel region. */
 void matmul(const Matmul *product, Arena *arena);
+
+/* Round rows of fp32 to bf16 where they lie, each in the first half of its place: for products that take them as A, a_stride
+ * unchanged, which then need not convert them. One thread; `rows` is as wide as a_stride or less. */
+void matmul_round_rows(int m, int k, real *rows, size_t stride);
+
+/* Whether this processor multiplies in this precision; always true of fp32 and, but in the tests' fp64 build, of int8. */
+bool matmul_can(Precision precision);
 
 /* The backend of `matmul`; its choice is the program's. MATMUL_OPENBLAS needs blas_load to have succeeded. */
 void matmul_use(MatmulBackend backend);
@@ -41,10 +52,23 @@ MatmulBackend matmul_backend(void);
 /* "packed avx512", "openblas SkylakeX" */
 const char *matmul_name(void);
 
-/* A weight matrix B^T, B being [n, k], packed once for many products (inference). Size in elements; pack; C = init + A B^T
- * by the packed kernel whatever the backend. product->b is the packed weights and its kind is ignored. */
-size_t matmul_packed_size(int n, int k);
-void matmul_pack_weights(int n, int k, const real *b, size_t b_stride, real *packed);
-void matmul_packed(const Matmul *product);
+/* A weight matrix B^T, B being [n, k], packed once for many products C = init + A B^T. */
+typedef struct MatmulWeights {
+    Precision precision;
+    int n, k;
+    void *panels;        /* fp32: reals; bf16, int8: cells (core/units.h) */
+    real *scale;         /* [n] int8: what a step of each column is worth */
+    int32_t *column_sum; /* [n] int8: sum of the bytes */
+} MatmulWeights;
+
+/* Bytes that packed weights take; pack into `memory` of that size, 64-byte aligned, which the result points into. int8: k is
+ * at most MATMUL_INT8_MAX_K, so that sums can't overflow. */
+enum { MATMUL_INT8_MAX_K = 65536 };
+size_t matmul_weights_size(Precision precision, int n, int k);
+MatmulWeights matmul_pack_weights(Precision precision, int n, int k, const real *b, size_t b_stride, void *memory);
+
+/* The product by our own kernels whatever the backend; kind, b and precision come from the weights. Each row of C depends on
+ * its row of A alone. */
+void matmul_packed(const Matmul *product, const MatmulWeights *weights, Arena *arena);
 
 #endif

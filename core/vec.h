@@ -75,21 +75,34 @@ VEC_INLINE Vec vec_min(Vec a, Vec b)
     return vec_select(a < b, a, b);
 }
 
+/* x with its halves exchanged, its quarters within halves, .. : what log2(LANES) steps of a reduction add */
+#if VEC_BYTES / 4 == 16 && !defined FERRY_FP64
+#define VEC_REDUCE(STEP)                                                                                                    \
+    STEP(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7) STEP(4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)   \
+    STEP(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13) STEP(1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
+#elif (VEC_BYTES == 32 && !defined FERRY_FP64) || VEC_BYTES == 64
+#define VEC_REDUCE(STEP) STEP(4, 5, 6, 7, 0, 1, 2, 3) STEP(2, 3, 0, 1, 6, 7, 4, 5) STEP(1, 0, 3, 2, 5, 4, 7, 6)
+#elif (VEC_BYTES == 16 && !defined FERRY_FP64) || VEC_BYTES == 32
+#define VEC_REDUCE(STEP) STEP(2, 3, 0, 1) STEP(1, 0, 3, 2)
+#else
+#define VEC_REDUCE(STEP) STEP(1, 0)
+#endif
+
 /* Sum of the lanes by halving: one fixed order. */
 VEC_INLINE real vec_sum(Vec x)
 {
-    real lanes[LANES];
-    vec_store(lanes, x);
-    for (int half = LANES / 2; half >= 1; half /= 2)
-        for (int i = 0; i < half; i++) lanes[i] += lanes[i + half];
-    return lanes[0];
+#define VEC_STEP(...) x += __builtin_shufflevector(x, x, __VA_ARGS__);
+    VEC_REDUCE(VEC_STEP)
+#undef VEC_STEP
+    return x[0];
 }
 
 VEC_INLINE real vec_largest(Vec x)
 {
-    real largest = x[0];
-    for (int i = 1; i < LANES; i++) largest = x[i] > largest ? x[i] : largest;
-    return largest;
+#define VEC_STEP(...) x = vec_max(__builtin_shufflevector(x, x, __VA_ARGS__), x);
+    VEC_REDUCE(VEC_STEP)
+#undef VEC_STEP
+    return x[0];
 }
 
 /* Lane by lane in turn from the lower (upper) halves of a and b: a0 b0 a1 b1 .. */

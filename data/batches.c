@@ -1,5 +1,7 @@
 #include "data/batches.h"
 
+#include <string.h>
+
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/random.h"
@@ -38,13 +40,14 @@ static int32_t *append(RaggedBuffer *buffer, int32_t n)
 
 static void append_pair(BatchBuffer *buffer, const Bitext *bitext, size_t pair)
 {
-    int32_t n = sequences_length(&bitext->target, pair), first = buffer->target.ragged.n_tokens;
-    sequences_copy(&bitext->source, pair, append(&buffer->source, sequences_length(&bitext->source, pair)));
+    int32_t n = bitext_length(bitext, pair, BITEXT_TARGET), first = buffer->target.ragged.n_tokens;
+    int32_t *source = append(&buffer->source, bitext_length(bitext, pair, BITEXT_SOURCE));
+    bitext_copy(bitext, pair, BITEXT_SOURCE, source);
     int32_t *target = append(&buffer->target, n + 1);
     target[0] = TOKEN_BOS;
-    sequences_copy(&bitext->target, pair, target + 1);
+    bitext_copy(bitext, pair, BITEXT_TARGET, target + 1);
     buffer->label = reserve(buffer->label, first, n + 1, &buffer->label_capacity);
-    sequences_copy(&bitext->target, pair, buffer->label + first);
+    memcpy(buffer->label + first, target + 1, (size_t)n * sizeof *target);
     buffer->label[first + n] = TOKEN_EOS;
 }
 
@@ -56,7 +59,7 @@ typedef struct Fill {
 /* Count the pair in if it fits: neither side may overflow the budget, except that the first pair always fits. */
 static bool take(Fill *fill, const Bitext *bitext, size_t pair, int32_t batch_tokens)
 {
-    int32_t n_source = sequences_length(&bitext->source, pair), n_target = sequences_length(&bitext->target, pair) + 1;
+    int32_t n_source = bitext_length(bitext, pair, BITEXT_SOURCE), n_target = bitext_length(bitext, pair, BITEXT_TARGET) + 1;
     if (fill->source && (n_source > batch_tokens - fill->source || n_target > batch_tokens - fill->target)) return false;
     fill->source += n_source;
     fill->target += n_target;
@@ -76,11 +79,12 @@ static void finish(BatchBuffer *buffer)
 
 size_t batches_fill(BatchBuffer *buffer, const Bitext *bitext, size_t first, int32_t batch_tokens)
 {
-    CHECK(first < bitext->source.n, "pair %zu of %zu", first, bitext->source.n);
+    const size_t n = bitext_pairs(bitext);
+    CHECK(first < n, "pair %zu of %zu", first, n);
     Fill fill = {0};
     size_t pair = first;
     begin(buffer);
-    for (; pair < bitext->source.n && take(&fill, bitext, pair, batch_tokens); pair++) append_pair(buffer, bitext, pair);
+    for (; pair < n && take(&fill, bitext, pair, batch_tokens); pair++) append_pair(buffer, bitext, pair);
     finish(buffer);
     return pair;
 }
@@ -120,11 +124,10 @@ void batches_free(BatchBuffer *buffer)
 /* A Feistel network permutes the numbers of so many bits that n of them fit: the two halves of the bits are changed in turn,
  * each by a random function of the other. Numbers that fall outside 0 .. n-1 are permuted again until they fall inside. Runs
  * depend on this order: never change it. */
-uint32_t batches_permute(uint64_t seed, uint32_t epoch, uint32_t n, uint32_t position)
+static uint32_t permute(const RandomStream *stream, uint32_t n, uint32_t position)
 {
     enum { ROUNDS = 10 };
     CHECK(position < n, "position %u of %u", position, n);
-    RandomStream stream = random_stream(seed, RANDOM_SHUFFLE, epoch, 0);
     int n_bits = 0;
     while (n_bits < 32 && (uint64_t)1 << n_bits < n) n_bits++;
     int n_low = (n_bits + 1) / 2;
@@ -134,7 +137,7 @@ uint32_t batches_permute(uint64_t seed, uint32_t epoch, uint32_t n, uint32_t pos
         uint32_t low = x & low_mask, high = x >> n_low, bits[4];
         for (int round = 0; round < ROUNDS; round++) {
             bool change_low = round % 2 == 0;
-            random_block(&stream, (uint64_t)round << 32 | (change_low ? high : low), bits);
+            random_block(stream, (uint64_t)round << 32 | (change_low ? high : low), bits);
             if (change_low) low ^= bits[0] & low_mask;
             else high ^= bits[0] & high_mask;
         }
@@ -143,15 +146,60 @@ uint32_t batches_permute(uint64_t seed, uint32_t epoch, uint32_t n, uint32_t pos
     return x;
 }
 
+uint32_t batches_permute(uint64_t seed, uint32_t epoch, uint32_t n, uint32_t position)
+{
+    const RandomStream stream = random_stream(seed, RANDOM_SHUFFLE, epoch, 0);
+    return permute(&stream, n, position);
+}
+
+/* The pairs of the part in an epoch. */
+static uint64_t part_pairs(const BitextPart *part)
+{
+    const double wanted = part->weight * part->n_pairs;
+    if (!part->n_pairs || part->weight <= 0) return 0;
+    return wanted < 1 ? 1 : (uint64_t)(wanted + 0.5);
+}
+
+uint64_t batches_epoch_pairs(const Bitext *bitext)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < bitext->n_parts; i++) n += part_pairs(&bitext->part[i]);
+    return n;
+}
+
+uint64_t batches_hash(const Bitext *bitext, uint64_t hash)
+{
+    bool plain = true;
+    for (int i = 0; i < bitext->n_parts; i++) plain = plain && bitext->part[i].weight == 1;
+    for (int i = 0; i < bitext->n_parts && !plain; i++) hash = (hash ^ bitext->part[i].n_pairs) * 0x100000001B3u;
+    return hash;
+}
+
+uint32_t batches_pair(const BatchIterator *iterator, uint32_t position)
+{
+    const Bitext *bitext = iterator->bitext;
+    const uint32_t n_epoch = (uint32_t)batches_epoch_pairs(bitext);
+    uint32_t place = batches_permute(iterator->seed, iterator->epoch, n_epoch, position), first = 0;
+    const BitextPart *part = bitext->part;
+    for (; place >= part_pairs(part); part++) {
+        place -= (uint32_t)part_pairs(part);
+        first += part->n_pairs;
+    }
+    const uint32_t n = part->n_pairs, n_share = (uint32_t)(part_pairs(part) % n), pair = place % n;
+    if (place < part_pairs(part) - n_share) return first + pair; /* of a whole copy */
+    const RandomStream stream = random_stream(iterator->seed, RANDOM_SHUFFLE, (uint32_t)(part - bitext->part), 1);
+    return first + permute(&stream, n, (uint32_t)(((uint64_t)iterator->epoch * n_share + pair) % n));
+}
+
 /* Step over the batch at the iterator's place; its pairs go to `buffer`, which may be NULL. */
 static void step(BatchIterator *iterator, BatchBuffer *buffer)
 {
     const Bitext *bitext = iterator->bitext;
-    uint32_t n = (uint32_t)bitext->source.n;
+    const uint32_t n = (uint32_t)batches_epoch_pairs(bitext);
     CHECK(iterator->position < n, "position %u of %u", iterator->position, n);
     Fill fill = {0};
     for (; iterator->position < n; iterator->position++) {
-        uint32_t pair = batches_permute(iterator->seed, iterator->epoch, n, iterator->position);
+        uint32_t pair = batches_pair(iterator, iterator->position);
         if (!take(&fill, bitext, pair, iterator->batch_tokens)) return;
         if (buffer) append_pair(buffer, bitext, pair);
     }

@@ -35,14 +35,26 @@ typedef struct BatchIterator {
     uint64_t seed;
     int32_t batch_tokens;
     uint32_t epoch;    /* from 0 */
-    uint32_t position; /* pairs of the epoch already handed out, < n_pairs */
+    uint32_t position; /* pairs of the epoch already handed out, < batches_epoch_pairs */
 } BatchIterator;
 
 /* The next batch, into `buffer`; its `batch` stays valid until the buffer is filled again. After the last batch of an epoch
- * (which may be small) the iterator stands at position 0 of the next. The order of an epoch is a random permutation of the
- * pairs, a pure function of (seed, epoch, number of pairs); pairs are taken in that order until the next one would overflow
- * the budget. */
+ * (which may be small) the iterator stands at position 0 of the next. The order of an epoch is a random permutation of its
+ * pairs, a pure function of (seed, epoch, numbers of pairs, weights); pairs are taken in that order until the next one would
+ * overflow the budget. */
 void batches_next(BatchIterator *iterator, BatchBuffer *buffer);
+
+/* The number of pairs of an epoch: of each part of the bitext, its weight times its pairs, rounded, at least one. */
+uint64_t batches_epoch_pairs(const Bitext *bitext);
+
+/* What the batches depend on besides seed and budget: `hash`, that of the bitext, and where weights differ from 1 also the
+ * numbers of pairs of its parts. */
+uint64_t batches_hash(const Bitext *bitext, uint64_t hash);
+
+/* The pair at `position` of the epoch. A part of n pairs whose weight is w comes floor(w) times, and then a share of
+ * (w - floor(w)) n of its pairs: those that follow in a random order of the part which goes round from epoch to epoch, so
+ * that all of its pairs come equally often in the long run. */
+uint32_t batches_pair(const BatchIterator *iterator, uint32_t position);
 
 /* How many batches the iterator's epoch has in all, from position 0. Looks at the lengths of all pairs. */
 int64_t batches_count(const BatchIterator *iterator);

@@ -1,131 +1,225 @@
 #include "data/bitext.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <zlib.h>
 
 #include "core/memory.h"
 
-/* What is needed while reading. */
-typedef struct Loading {
-    const Tokenizer *tokenizer;
-    TokenizerCache *cache;
-    Tokens source, target; /* of the pair at hand */
-    size_t max_tokens;
-} Loading;
-
-static void add_pair(Bitext *bitext, Loading *l, const char *source, size_t n_source, const char *target, size_t n_target)
+Bitext bitext_new(int32_t vocab_size)
 {
-    BitextCounts *counts = &bitext->counts;
-    counts->n_lines++;
-    l->source.n = l->target.n = 0;
-    tokenizer_encode(l->tokenizer, l->cache, source, n_source, &l->source);
-    tokenizer_encode(l->tokenizer, l->cache, target, n_target, &l->target);
-    size_t longer = l->source.n > l->target.n ? l->source.n : l->target.n;
-    if (!l->source.n) counts->n_blank_source++;
-    else if (!l->target.n) counts->n_blank_target++;
-    else if (longer + 1 > l->max_tokens) counts->n_too_long++;
-    else {
-        tokenizer_append(&l->source, TOKEN_EOS);
-        sequences_append(&bitext->source, l->source.token, l->source.n);
-        sequences_append(&bitext->target, l->target.token, l->target.n);
-        counts->n_pairs++;
-        counts->n_tokens_source += (int64_t)l->source.n;
-        counts->n_tokens_target += (int64_t)l->target.n + 1;
+    return (Bitext){.sides = sequences_new(vocab_size)};
+}
+
+void bitext_add_part(Bitext *bitext, double weight)
+{
+    const size_t bytes = (size_t)bitext->n_parts * sizeof *bitext->part;
+    bitext->part = mem_resize(bitext->part, bytes, bytes + sizeof *bitext->part);
+    bitext->part[bitext->n_parts++] = (BitextPart){.weight = weight};
+}
+
+void bitext_append(Bitext *bitext, const int32_t *source, size_t n_source, const int32_t *target, size_t n_target)
+{
+    CHECK(bitext->n_parts > 0, "a pair without a part");
+    sequences_append(&bitext->sides, source, n_source);
+    sequences_append(&bitext->sides, target, n_target);
+    bitext->part[bitext->n_parts - 1].n_pairs++;
+}
+
+size_t bitext_pairs(const Bitext *bitext)
+{
+    return bitext->sides.n / 2;
+}
+
+int32_t bitext_length(const Bitext *bitext, size_t pair, BitextSide side)
+{
+    return sequences_length(&bitext->sides, 2 * pair + side);
+}
+
+void bitext_copy(const Bitext *bitext, size_t pair, BitextSide side, int32_t *out)
+{
+    sequences_copy(&bitext->sides, 2 * pair + side, out);
+}
+
+/* ---- reading ---- */
+
+/* Blocks of lines are read one after the other and tokenized side by side. */
+enum { N_PARTS = 8 };
+
+typedef struct Part {
+    PairBlock lines;
+    TokenizerCache *cache;             /* NULL until it is needed */
+    Tokens tokens;
+    size_t token_end[2 * PAIRS_BLOCK]; /* of each line's tokens; source lines have their EOS */
+} Part;
+
+/* Fill the parts one by one; *status is that of the last. Returns the number of parts in use. */
+static int fill(Part part[N_PARTS], PairReader *reader, int *status, Error *error)
+{
+    int n = 0;
+    while (n < N_PARTS && (*status = pairs_next_block(reader, &part[n].lines, error)) > 0) n++;
+    return n;
+}
+
+static void tokenize(Part *part, const Tokenizer *tokenizer)
+{
+    if (!part->cache) part->cache = tokenizer_cache_new();
+    part->tokens.n = 0;
+    for (int i = 0; i < 2 * part->lines.n; i++) {
+        size_t n;
+        const char *line = pairs_line(&part->lines, i, &n);
+        tokenizer_encode(tokenizer, part->cache, line, n, &part->tokens);
+        if (i % 2 == BITEXT_SOURCE) tokenizer_append(&part->tokens, TOKEN_EOS);
+        part->token_end[i] = part->tokens.n;
     }
 }
 
-static bool read_to_end(LineReader *reader, Error *error)
+/* Where a pair of so many tokens (the source with EOS) is counted; n_pairs if it is kept. */
+static int64_t *count_of(BitextCounts *counts, const BitextFilter *filter, size_t n_source, size_t n_target)
 {
-    const char *line;
-    size_t n;
-    int status;
-    do status = lines_next(reader, &line, &n, error);
-    while (status > 0);
-    return status == 0;
+    const size_t source = n_source - 1, longer = source > n_target ? source : n_target, shorter = source + n_target - longer;
+    const size_t most = filter->max_length ? (size_t)filter->max_length : INT32_MAX;
+    if (!source) return &counts->n_blank_source;
+    if (!n_target) return &counts->n_blank_target;
+    if (longer + 1 > most) return &counts->n_too_long;
+    if (filter->max_ratio > 0 && (double)longer > filter->max_ratio * (double)shorter) return &counts->n_unequal;
+    return &counts->n_pairs;
 }
 
-/* One side has ended: count the other's lines, to name both counts. */
-static bool unequal(LineReader *source, LineReader *target, Error *error)
+/* Hand on the pairs that the filter leaves. */
+static bool give(const Part *part, const BitextFilter *filter, BitextTake *take, void *self, BitextCounts *counts,
+                 Error *error)
 {
-    if (!read_to_end(source, error) || !read_to_end(target, error)) return false;
-    return error_set(error, "%s has %" PRId64 " lines but %s has %" PRId64 ": line n of one must be the translation of line n "
-                     "of the other", lines_name(source), lines_number(source), lines_name(target), lines_number(target));
-}
-
-static bool load_files(Bitext *bitext, Loading *l, LineReader *source, LineReader *target, Error *error)
-{
-    for (;;) {
-        const char *source_line, *target_line;
-        size_t n_source, n_target;
-        int source_status = lines_next(source, &source_line, &n_source, error);
-        if (source_status < 0) return false;
-        int target_status = lines_next(target, &target_line, &n_target, error);
-        if (target_status < 0) return false;
-        if (source_status != target_status) return unequal(source, target, error);
-        if (!source_status) return true;
-        add_pair(bitext, l, source_line, n_source, target_line, n_target);
+    size_t first = 0;
+    for (int i = 0; i < part->lines.n; i++) {
+        const size_t middle = part->token_end[2 * i], end = part->token_end[2 * i + 1];
+        const int32_t *token = part->tokens.token + first;
+        const size_t n_source = middle - first, n_target = end - middle;
+        int64_t *count = count_of(counts, filter, n_source, n_target);
+        first = end;
+        counts->n_lines++;
+        ++*count;
+        if (count != &counts->n_pairs) continue;
+        counts->n_tokens_source += (int64_t)n_source;
+        counts->n_tokens_target += (int64_t)n_target + 1;
+        if (!take(self, token, n_source, token + n_source, n_target, error)) return false;
     }
-}
-
-static bool load_pair_of_files(Bitext *bitext, Loading *l, const char *source_path, const char *target_path, Error *error)
-{
-    LineReader *source = lines_open(source_path, error), *target = source ? lines_open(target_path, error) : NULL;
-    bool good = source && target && load_files(bitext, l, source, target, error);
-    lines_close(source);
-    lines_close(target);
-    return good;
-}
-
-static bool check_lists(const FileList *source, const FileList *target, Error *error)
-{
-    if (!source->n || !target->n) return error_usage(error, "no %s file is named", source->n ? "target" : "source");
-    if (source->n != target->n)
-        return error_usage(error, "%d source files but %d target files are named: file n of one side goes with file n of the "
-                           "other", source->n, target->n);
-    int n_stdin = 0;
-    for (int i = 0; i < source->n; i++) n_stdin += !strcmp(source->path[i], "-") + !strcmp(target->path[i], "-");
-    if (n_stdin > 1) return error_usage(error, "standard input (\"-\") can be only one of the files");
     return true;
 }
 
-static bool check_counts(const BitextCounts *c, const FileList *source, const FileList *target, int max_tokens, Error *error)
+bool bitext_read(const Corpus *corpus, const Tokenizer *tokenizer, const BitextFilter *filter, BitextTake *take, void *self,
+                 BitextCounts *counts, Error *error)
+{
+    PairReader *reader = pairs_open(corpus, error);
+    if (!reader) return false;
+    Part *part = mem_zalloc(N_PARTS * sizeof *part);
+    int status = 1;
+    bool good = true;
+    while (good && status > 0) {
+        const int n_parts = fill(part, reader, &status, error);
+        good = status >= 0;
+#pragma omp parallel for schedule(dynamic) if (n_parts > 1)
+        for (int i = 0; i < n_parts; i++) tokenize(&part[i], tokenizer);
+        for (int i = 0; i < n_parts && good; i++) good = give(&part[i], filter, take, self, counts, error);
+    }
+    for (int i = 0; i < N_PARTS; i++) {
+        tokenizer_cache_free(part[i].cache);
+        tokenizer_tokens_free(&part[i].tokens);
+        text_free(&part[i].lines.text);
+    }
+    mem_free(part);
+    pairs_close(reader);
+    return good;
+}
+
+/* ---- into memory ---- */
+
+/* BitextTake of a Bitext */
+static bool take_pair(void *self, const int32_t *source, size_t n_source, const int32_t *target, size_t n_target, Error *error)
+{
+    (void)error;
+    bitext_append(self, source, n_source, target, n_target);
+    return true;
+}
+
+void bitext_add_counts(BitextCounts *total, const BitextCounts *counts)
+{
+    total->n_lines += counts->n_lines;
+    total->n_blank_source += counts->n_blank_source;
+    total->n_blank_target += counts->n_blank_target;
+    total->n_too_long += counts->n_too_long;
+    total->n_unequal += counts->n_unequal;
+    total->n_pairs += counts->n_pairs;
+    total->n_tokens_source += counts->n_tokens_source;
+    total->n_tokens_target += counts->n_tokens_target;
+}
+
+bool bitext_check(const BitextCounts *c, const Corpus *corpus, int n_corpora, const BitextFilter *filter, Error *error)
 {
     if (c->n_pairs > UINT32_MAX) return error_set(error, "%" PRId64 " pairs are too many: at most 4294967295", c->n_pairs);
     if (c->n_pairs) return true;
-    return error_set(error, "no pair is left of the %" PRId64 " of %s%s and %s%s: %" PRId64 " have a blank source, %" PRId64
-                     " a blank target, %" PRId64 " are longer than %d tokens", c->n_lines, source->path[0],
-                     source->n > 1 ? " .." : "", target->path[0], target->n > 1 ? " .." : "", c->n_blank_source,
-                     c->n_blank_target, c->n_too_long, max_tokens);
+    const bool two = corpus->target != NULL;
+    return error_set(error, "no pair is left of the %" PRId64 " of %s%s%s%s: %" PRId64 " have a blank source, %" PRId64
+                     " a blank target, %" PRId64 " are longer than %d tokens, in %" PRId64 " one side has more than %g times "
+                     "the tokens of the other", c->n_lines, corpus->source, two ? " and " : "", two ? corpus->target : "",
+                     n_corpora > 1 ? " .." : "", c->n_blank_source, c->n_blank_target, c->n_too_long, filter->max_length,
+                     c->n_unequal, filter->max_ratio);
 }
 
-bool bitext_load(Bitext *bitext, const Tokenizer *tokenizer, const FileList *source, const FileList *target, int max_tokens,
+bool bitext_load(Bitext *bitext, const Tokenizer *tokenizer, const Corpus *corpus, int n_corpora, const BitextFilter *filter,
                  Error *error)
 {
-    if (!check_lists(source, target, error)) return false;
-    int32_t vocab_size = tokenizer_size(tokenizer);
-    Bitext new = {.source = sequences_new(vocab_size), .target = sequences_new(vocab_size)};
-    Loading l = {.tokenizer = tokenizer, .cache = tokenizer_cache_new()};
-    l.max_tokens = max_tokens > 0 ? (size_t)max_tokens : INT32_MAX;
+    Bitext new = bitext_new(tokenizer_size(tokenizer));
     bool good = true;
-    for (int i = 0; i < source->n && good; i++)
-        good = load_pair_of_files(&new, &l, source->path[i], target->path[i], error);
-    good = good && check_counts(&new.counts, source, target, max_tokens, error);
-    tokenizer_cache_free(l.cache);
-    tokenizer_tokens_free(&l.source);
-    tokenizer_tokens_free(&l.target);
+    for (int i = 0; i < n_corpora && good; i++) {
+        bitext_add_part(&new, corpus[i].weight);
+        good = bitext_read(&corpus[i], tokenizer, filter, take_pair, &new, &new.counts, error);
+    }
+    good = good && bitext_check(&new.counts, corpus, n_corpora, filter, error);
     if (good) *bitext = new;
     else bitext_free(&new);
     return good;
 }
 
+/* ---- the hash ---- */
+
+/* CRC-32 of the tokens and their number. */
+static uint32_t hash_side(uint32_t hash, const int32_t *token, size_t n)
+{
+    const int32_t length = (int32_t)n;
+    hash = (uint32_t)crc32(hash, (const unsigned char *)&length, sizeof length);
+    return (uint32_t)crc32_z(hash, (const unsigned char *)token, n * sizeof *token);
+}
+
+uint64_t bitext_hash_pair(uint64_t hash, const int32_t *source, size_t n_source, const int32_t *target, size_t n_target)
+{
+    return (uint64_t)hash_side((uint32_t)(hash >> 32), source, n_source) << 32 |
+           hash_side((uint32_t)hash, target, n_target);
+}
+
 uint64_t bitext_hash(const Bitext *bitext)
 {
-    return (uint64_t)sequences_hash(&bitext->source) << 32 | sequences_hash(&bitext->target);
+    uint64_t hash = 0;
+    int32_t *token = NULL;
+    size_t capacity = 0;
+    for (size_t i = 0; i < bitext_pairs(bitext); i++) {
+        const size_t n_source = (size_t)bitext_length(bitext, i, BITEXT_SOURCE);
+        const size_t n_target = (size_t)bitext_length(bitext, i, BITEXT_TARGET);
+        if (n_source + n_target >= capacity) {
+            mem_free(token);
+            capacity = 2 * (n_source + n_target) + 1;
+            token = mem_alloc(capacity * sizeof *token);
+        }
+        bitext_copy(bitext, i, BITEXT_SOURCE, token);
+        bitext_copy(bitext, i, BITEXT_TARGET, token + n_source);
+        hash = bitext_hash_pair(hash, token, n_source, token + n_source, n_target);
+    }
+    mem_free(token);
+    return hash;
 }
 
 void bitext_free(Bitext *bitext)
 {
-    sequences_free(&bitext->source);
-    sequences_free(&bitext->target);
-    bitext->counts = (BitextCounts){0};
+    sequences_free(&bitext->sides);
+    mem_free(bitext->part);
+    *bitext = (Bitext){0};
 }

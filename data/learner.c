@@ -1,6 +1,7 @@
 #include "data/learner.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "core/utf8.h"
@@ -10,55 +11,149 @@
 
 /* The distinct pieces and how often each came. */
 struct Learner {
+    Tokenizer *base; /* what is known before learning: symbols, and how text is cut */
     Strings pieces;
     int64_t *count; /* [pieces.n] */
-    size_t count_capacity;
+    size_t count_capacity, most_bytes;
+    int64_t n_pieces, n_forgotten;
+    bool words;
     Text text; /* the text being added */
 };
 
 Learner *learner_new(void)
 {
-    return mem_zalloc(sizeof(Learner));
+    Learner *learner = mem_zalloc(sizeof *learner);
+    learner->base = tokenizer_new();
+    learner->most_bytes = LEARNER_MOST_BYTES;
+    return learner;
 }
 
 void learner_free(Learner *learner)
 {
     if (!learner) return;
+    tokenizer_free(learner->base);
     strings_free(&learner->pieces);
     mem_free(learner->count);
     text_free(&learner->text);
     mem_free(learner);
 }
 
+bool learner_add_symbols(Learner *learner, const FileList *symbols, Error *error)
+{
+    for (int i = 0; i < symbols->n; i++)
+        if (tokenizer_add_symbol(learner->base, symbols->path[i], strlen(symbols->path[i])) < 0)
+            return error_usage(error, "'%s' can't be a symbol: it must be new, have two characters or more and at most %d "
+                               "bytes, be normalized (NFC), and not look like <s> or <0xFF>", symbols->path[i],
+                               TOKENIZER_MAX_BYTES - 1);
+    return true;
+}
+
+void learner_set_words(Learner *learner)
+{
+    learner->words = true;
+    tokenizer_set_words(learner->base);
+}
+
+void learner_set_bound(Learner *learner, size_t most_bytes)
+{
+    learner->most_bytes = most_bytes;
+}
+
+int64_t learner_pieces(const Learner *learner)
+{
+    return learner->n_pieces;
+}
+
+int64_t learner_forgotten(const Learner *learner)
+{
+    return learner->n_forgotten;
+}
+
+static void count_piece(Learner *learner, const char *piece, size_t n, int64_t times)
+{
+    int32_t n_before = learner->pieces.n, number = strings_add(&learner->pieces, piece, n);
+    if (number == n_before) {
+        ARRAY_RESERVE(learner->count, (size_t)number, learner->count_capacity);
+        learner->count[number] = 0;
+    }
+    learner->count[number] += times;
+}
+
+/* A piece among others. */
+typedef struct Rank {
+    int64_t count;
+    int32_t number;
+} Rank;
+
+static int most_frequent_first(const void *a, const void *b)
+{
+    const Rank *x = a, *y = b;
+    if (x->count != y->count) return x->count > y->count ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static Rank *rank_pieces(const Learner *learner)
+{
+    Rank *rank = mem_alloc((size_t)learner->pieces.n * sizeof *rank);
+    for (int32_t i = 0; i < learner->pieces.n; i++) rank[i] = (Rank){learner->count[i], i};
+    qsort(rank, (size_t)learner->pieces.n, sizeof *rank, most_frequent_first);
+    return rank;
+}
+
+/* Keep the most frequent pieces, those of equal count in the order in which they came, up to so many bytes. */
+static void forget(Learner *learner, size_t most_bytes)
+{
+    if (learner->pieces.pool.n <= most_bytes) return;
+    Rank *rank = rank_pieces(learner);
+    Strings old = learner->pieces;
+    int64_t *old_count = learner->count;
+    learner->pieces = (Strings){0};
+    learner->count = NULL;
+    learner->count_capacity = 0;
+    for (int32_t i = 0; i < old.n; i++) {
+        size_t n;
+        const char *piece = strings_get(&old, rank[i].number, &n);
+        if (learner->pieces.pool.n + n <= most_bytes) count_piece(learner, piece, n, rank[i].count);
+        else {
+            learner->n_forgotten += rank[i].count;
+            most_bytes = 0; /* no rarer one is kept because it is shorter */
+        }
+    }
+    strings_free(&old);
+    mem_free(old_count);
+    mem_free(rank);
+}
+
+static void bound(Learner *learner)
+{
+    if (learner->pieces.pool.n > 4 * learner->most_bytes) forget(learner, 2 * learner->most_bytes);
+}
+
 void learner_add(Learner *learner, const char *text, size_t length)
 {
     pieces_prepare(&learner->text, text, length);
+    PieceCursor cursor = tokenizer_pieces(learner->base, &learner->text);
+    const char *piece;
     size_t n;
-    for (size_t i = 0; i < learner->text.n; i += n) {
-        const char *piece = learner->text.data + i;
-        n = pieces_next(piece, learner->text.n - i);
-        int32_t n_before = learner->pieces.n, number = strings_add(&learner->pieces, piece, n);
-        if (number == n_before) {
-            ARRAY_RESERVE(learner->count, (size_t)number, learner->count_capacity);
-            learner->count[number] = 0;
-        }
-        learner->count[number]++;
+    int32_t symbol;
+    while ((piece = tokenizer_next_piece(&cursor, &n, &symbol))) {
+        if (symbol >= 0) continue;
+        count_piece(learner, piece, n, 1);
+        learner->n_pieces++;
     }
+    bound(learner);
 }
 
-bool learner_add_files(Learner *learner, const FileList *files, Error *error)
+void learner_merge(Learner *learner, const Learner *other)
 {
-    for (int i = 0; i < files->n; i++) {
-        LineReader *reader = lines_open(files->path[i], error);
-        if (!reader) return false;
-        const char *line;
-        size_t length;
-        int status;
-        while ((status = lines_next(reader, &line, &length, error)) > 0) learner_add(learner, line, length);
-        lines_close(reader);
-        if (status < 0) return false;
+    for (int32_t i = 0; i < other->pieces.n; i++) {
+        size_t n;
+        const char *piece = strings_get(&other->pieces, i, &n);
+        count_piece(learner, piece, n, other->count[i]);
     }
-    return true;
+    learner->n_pieces += other->n_pieces;
+    learner->n_forgotten += other->n_forgotten;
+    bound(learner);
 }
 
 /* ---- characters ---- */
@@ -279,25 +374,62 @@ static void add_merges(const Learner *learner, Tokenizer *tokenizer, int32_t voc
     map_free(&m.pair_at);
 }
 
-Tokenizer *learner_finish(const Learner *learner, int vocab_size, Error *error)
+/* ---- words ---- */
+
+/* Most frequent first, ties by their bytes. */
+static int by_count_and_bytes(const void *a, const void *b, void *pieces)
 {
-    enum { MOST_BYTES = 1 << 29 }; /* of distinct pieces: there may be three places for each, numbered in 32 bits */
-    if (vocab_size < TOKENIZER_MIN_SIZE) {
-        error_usage(error, "a vocabulary of %d tokens is too small: it must be at least %d, for the bytes", vocab_size,
-                    TOKENIZER_MIN_SIZE);
+    const Rank *x = a, *y = b;
+    if (x->count != y->count) return x->count > y->count ? -1 : 1;
+    size_t n_x, n_y;
+    const char *text_x = strings_get(pieces, x->number, &n_x), *text_y = strings_get(pieces, y->number, &n_y);
+    const int order = memcmp(text_x, text_y, n_x < n_y ? n_x : n_y);
+    return order ? order : (n_x > n_y) - (n_x < n_y);
+}
+
+static void add_words(Learner *learner, Tokenizer *tokenizer, int32_t vocab_size)
+{
+    Rank *rank = rank_pieces(learner);
+    qsort_r(rank, (size_t)learner->pieces.n, sizeof *rank, by_count_and_bytes, &learner->pieces);
+    for (int32_t i = 0; i < learner->pieces.n && tokenizer_size(tokenizer) < vocab_size; i++) {
+        size_t n;
+        const char *piece = strings_get(&learner->pieces, rank[i].number, &n);
+        tokenizer_add_word(tokenizer, piece, n); /* or not, if it is too long: then it is left to its bytes */
+    }
+    mem_free(rank);
+}
+
+/* A copy of what is known before learning. */
+static Tokenizer *copy_base(const Learner *learner)
+{
+    Tokenizer *tokenizer = tokenizer_new();
+    for (int32_t i = TOKENIZER_FIRST_CHARACTER; i < tokenizer_size(learner->base); i += 2) {
+        size_t n;
+        const char *symbol = tokenizer_bytes(learner->base, i, &n);
+        tokenizer_add_symbol(tokenizer, symbol, n);
+    }
+    if (learner->words) tokenizer_set_words(tokenizer);
+    return tokenizer;
+}
+
+Tokenizer *learner_finish(Learner *learner, int vocab_size, Error *error)
+{
+    const int least = tokenizer_size(learner->base);
+    if (vocab_size < least) {
+        error_usage(error, "a vocabulary of %d tokens is too small: it must be at least %d, for the bytes%s", vocab_size,
+                    least, least > TOKENIZER_MIN_SIZE ? " and the symbols, two tokens each" : "");
         return NULL;
     }
     if (!learner->pieces.n) {
         error_set(error, "there is no text to learn the tokenizer from: all lines are blank");
         return NULL;
     }
-    if (learner->pieces.pool.n > MOST_BYTES) {
-        error_set(error, "there are too many distinct words to learn the tokenizer from (%d); give it less text",
-                  learner->pieces.n);
-        return NULL;
+    forget(learner, learner->most_bytes);
+    Tokenizer *tokenizer = copy_base(learner);
+    if (learner->words) add_words(learner, tokenizer, vocab_size);
+    else {
+        add_characters(learner, tokenizer, (vocab_size - least) / 2);
+        add_merges(learner, tokenizer, vocab_size);
     }
-    Tokenizer *tokenizer = tokenizer_new();
-    add_characters(learner, tokenizer, (vocab_size - TOKENIZER_MIN_SIZE) / 2);
-    add_merges(learner, tokenizer, vocab_size);
     return tokenizer;
 }

@@ -21,4 +21,7 @@ void pieces_prepare(Text *out, const char *text, size_t n);
 /* The length in bytes, 1 .. PIECES_MAX_BYTES, of the first piece of prepared text (n >= 1). */
 size_t pieces_next(const char *text, size_t n);
 
+/* The same if pieces are what blanks separate, each with the space before it. */
+size_t pieces_next_word(const char *text, size_t n);
+
 #endif

@@ -1,14 +1,18 @@
 #include "data/sequences.h"
 
 #include <string.h>
-#include <zlib.h>
 
 #include "core/error.h"
 #include "core/memory.h"
 
+int sequences_width(int32_t vocab_size)
+{
+    return vocab_size <= UINT16_MAX + 1 ? 2 : 4;
+}
+
 Sequences sequences_new(int32_t vocab_size)
 {
-    Sequences s = {.width = vocab_size <= UINT16_MAX + 1 ? 2 : 4};
+    Sequences s = {.width = sequences_width(vocab_size)};
     ARRAY_RESERVE(s.start, s.n, s.start_capacity);
     s.start[0] = 0;
     return s;
@@ -23,16 +27,22 @@ static void reserve(Sequences *s, size_t used, size_t bytes)
     s->data_capacity = capacity;
 }
 
+void sequences_pack(int width, const int32_t *token, size_t n, unsigned char *out)
+{
+    for (size_t i = 0; i < n; i++, out += width) {
+        uint16_t narrow = (uint16_t)token[i];
+        CHECK(token[i] >= 0 && (width == 4 || narrow == token[i]), "token %d", token[i]);
+        if (width == 2) memcpy(out, &narrow, 2);
+        else memcpy(out, &token[i], 4);
+    }
+}
+
 void sequences_append(Sequences *s, const int32_t *token, size_t n)
 {
     CHECK(n <= INT32_MAX, "%zu tokens", n);
     size_t width = (size_t)s->width, used = s->start[s->n] * width;
     reserve(s, used, n * width);
-    for (size_t i = 0; i < n; i++) {
-        uint16_t narrow = (uint16_t)token[i];
-        CHECK(token[i] >= 0 && (width == 4 || narrow == token[i]), "token %d", token[i]);
-        memcpy(s->data + used + i * width, width == 2 ? (void *)&narrow : (void *)&token[i], width);
-    }
+    if (n) sequences_pack(s->width, token, n, s->data + used);
     ARRAY_RESERVE(s->start, s->n + 1, s->start_capacity);
     s->start[s->n + 1] = s->start[s->n] + n;
     s->n++;
@@ -57,29 +67,9 @@ void sequences_copy(const Sequences *s, size_t i, int32_t *out)
     }
 }
 
-uint32_t sequences_hash(const Sequences *s)
-{
-    uint32_t hash = 0;
-    int32_t *token = NULL;
-    size_t capacity = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        int32_t n = sequences_length(s, i);
-        if ((size_t)n >= capacity) {
-            mem_free(token);
-            capacity = 2 * (size_t)n + 1;
-            token = mem_alloc(capacity * sizeof *token);
-        }
-        sequences_copy(s, i, token);
-        hash = (uint32_t)crc32(hash, (const unsigned char *)&n, sizeof n);
-        hash = (uint32_t)crc32_z(hash, (const unsigned char *)token, (size_t)n * sizeof *token);
-    }
-    mem_free(token);
-    return hash;
-}
-
 void sequences_free(Sequences *s)
 {
-    mem_free(s->data);
-    mem_free(s->start);
+    if (s->data_capacity) mem_free(s->data);
+    if (s->start_capacity) mem_free(s->start);
     *s = (Sequences){0};
 }

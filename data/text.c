@@ -131,6 +131,15 @@ void text_normalize(Text *out, const char *bytes, size_t n)
     text_reserve(out, n);
     bool blank_before = false, touched = false;
     for (size_t i = 0; i < n;) {
+        size_t plain = 0; /* characters of ASCII that can be seen: they stay as they are, and most text is made of them */
+        while (plain < n - i && bytes[i + plain] > ' ' && bytes[i + plain] < 0x7F) plain++;
+        if (plain) {
+            if (blank_before) text_append(out, " ", 1);
+            text_append(out, bytes + i, plain);
+            blank_before = false;
+            i += plain;
+            continue;
+        }
         int32_t code;
         i += utf8_decode(bytes + i, n - i, &code);
         if (code < 0) code = UTF8_REPLACEMENT;

@@ -21,7 +21,9 @@ struct Tokenizer {
     Map merge;       /* pair_key(left, right) -> merged token: the smaller, the earlier it was learned */
     Merge *parts;    /* [size - first_merge] */
     uint8_t *utf8;   /* [size]: see tokenizer_utf8_bytes */
-    int32_t first_merge;
+    int32_t first_character, first_merge; /* symbols come before, words take the place of merges */
+    bool words;             /* pieces are what blanks separate */
+    uint8_t begins[256];    /* whether a symbol begins with the byte */
     uint32_t hash;
     size_t parts_capacity, utf8_capacity;
 };
@@ -69,8 +71,54 @@ Tokenizer *tokenizer_new(void)
         int32_t token = add(t, (const char[]){(char)byte}, 1, is_control(byte) && byte < 0x80 ? NEVER : (uint8_t)byte);
         if (byte < 0x80) *map_at(&t->character, (uint64_t)byte) = token;
     }
-    t->first_merge = t->text.n;
+    t->first_character = t->first_merge = t->text.n;
     return t;
+}
+
+/* What is hashed in place of a token's left part, for those that have no parts. */
+enum { HASH_CHARACTER = -1, HASH_SYMBOL = -2, HASH_WORD = -3 };
+
+static void extend_hash_by_text(Tokenizer *t, int32_t kind, const char *text, size_t n)
+{
+    extend_hash(t, kind, (int32_t)crc32(0, (const unsigned char *)text, (uInt)n));
+}
+
+/* utf8[] of a token of whole characters. */
+static uint8_t utf8_of(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        int32_t code;
+        i += utf8_decode(text + i, n - i, &code);
+        if (is_control(code)) return NEVER;
+    }
+    return PLAIN;
+}
+
+/* Is it text in normal form, without blanks? */
+static bool is_solid(const char *text, size_t n)
+{
+    Text normal = {0};
+    text_normalize(&normal, text, n);
+    const bool good = n && normal.n == n && !memcmp(normal.data, text, n) && !memchr(text, ' ', n);
+    text_free(&normal);
+    return good;
+}
+
+int32_t tokenizer_add_symbol(Tokenizer *t, const char *text, size_t n)
+{
+    char spaced[TOKENIZER_MAX_BYTES];
+    int32_t code;
+    if (t->first_character != t->text.n || n + 1 > sizeof spaced || !is_solid(text, n)) return -1;
+    if (utf8_decode(text, n, &code) == n || tokenizer_find(t, text, n) >= 0 || strings_find(&t->text, text, n) >= 0) return -1;
+    spaced[0] = ' ';
+    memcpy(spaced + 1, text, n);
+    const uint8_t utf8 = utf8_of(text, n);
+    const int32_t token = add(t, text, n, utf8);
+    add(t, spaced, n + 1, utf8);
+    t->begins[(uint8_t)text[0]] = 1;
+    extend_hash_by_text(t, HASH_SYMBOL, text, n);
+    t->first_character = t->first_merge = t->text.n;
+    return token;
 }
 
 int32_t tokenizer_add_character(Tokenizer *t, int32_t code)
@@ -81,7 +129,7 @@ int32_t tokenizer_add_character(Tokenizer *t, int32_t code)
     int32_t token = add(t, bytes, utf8_encode(code, bytes), is_control(code) ? NEVER : PLAIN);
     if (token < 0) return -1;
     *map_at(&t->character, (uint64_t)code) = token;
-    extend_hash(t, -1, code);
+    extend_hash(t, HASH_CHARACTER, code);
     t->first_merge = t->text.n;
     return token;
 }
@@ -89,7 +137,7 @@ int32_t tokenizer_add_character(Tokenizer *t, int32_t code)
 static bool may_merge(const Tokenizer *t, int32_t token)
 {
     return token >= TOKENIZER_FIRST_BYTE && token < t->text.n &&
-           (token < TOKENIZER_FIRST_BYTE + 0x80 || token >= TOKENIZER_FIRST_CHARACTER);
+           (token < TOKENIZER_FIRST_BYTE + 0x80 || token >= t->first_character);
 }
 
 static uint64_t pair_key(int32_t left, int32_t right)
@@ -99,7 +147,7 @@ static uint64_t pair_key(int32_t left, int32_t right)
 
 int32_t tokenizer_add_merge(Tokenizer *t, int32_t left, int32_t right)
 {
-    if (!may_merge(t, left) || !may_merge(t, right)) return -1;
+    if (t->words || !may_merge(t, left) || !may_merge(t, right)) return -1;
     char bytes[2 * TOKENIZER_MAX_BYTES];
     size_t n_left, n_right;
     const char *text = tokenizer_bytes(t, left, &n_left);
@@ -113,6 +161,23 @@ int32_t tokenizer_add_merge(Tokenizer *t, int32_t left, int32_t right)
     ARRAY_RESERVE(t->parts, (size_t)(token - t->first_merge), t->parts_capacity);
     t->parts[token - t->first_merge] = (Merge){left, right};
     extend_hash(t, left, right);
+    return token;
+}
+
+void tokenizer_set_words(Tokenizer *t)
+{
+    CHECK(t->first_merge == t->text.n, "a tokenizer has merges");
+    t->words = true;
+}
+
+int32_t tokenizer_add_word(Tokenizer *t, const char *text, size_t n)
+{
+    if ((!t->words && t->first_merge != t->text.n) || n > TOKENIZER_MAX_BYTES) return -1;
+    if (n < 2 || text[0] != ' ' || !is_solid(text + 1, n - 1)) return -1;
+    const int32_t token = add(t, text, n, utf8_of(text, n));
+    if (token < 0) return -1;
+    t->words = true;
+    extend_hash_by_text(t, HASH_WORD, text, n);
     return token;
 }
 
@@ -151,10 +216,17 @@ const char *tokenizer_bytes(const Tokenizer *t, int32_t token, size_t *n)
 
 bool tokenizer_parts(const Tokenizer *t, int32_t token, int32_t *left, int32_t *right)
 {
-    if (token < t->first_merge || token >= t->text.n) return false;
+    if (t->words || token < t->first_merge || token >= t->text.n) return false;
     *left = t->parts[token - t->first_merge].left;
     *right = t->parts[token - t->first_merge].right;
     return true;
+}
+
+TokenKind tokenizer_kind(const Tokenizer *t, int32_t token)
+{
+    if (token < t->first_character) return TOKEN_SYMBOL;
+    if (token < t->first_merge) return TOKEN_CHARACTER;
+    return t->words ? TOKEN_WORD : TOKEN_MERGE;
 }
 
 int32_t tokenizer_character(const Tokenizer *t, int32_t code)
@@ -297,6 +369,11 @@ static int split(Merging *m, const char *piece, size_t n)
 
 static void encode_piece(const Tokenizer *t, const char *piece, size_t n, Tokens *out)
 {
+    const int32_t whole = t->words ? strings_find(&t->text, piece, n) : -1;
+    if (whole >= 0) {
+        tokenizer_append(out, whole);
+        return;
+    }
     Merging m;
     m.tokenizer = t;
     m.n_heap = 0;
@@ -320,14 +397,74 @@ static void encode_piece(const Tokenizer *t, const char *piece, size_t n, Tokens
     for (int32_t i = 0; i >= 0; i = m.next[i]) tokenizer_append(out, m.token[i]);
 }
 
+/* The symbol at the start of the text, the longest if there are several: its token without the space, or -1. */
+static int32_t symbol_at(const Tokenizer *t, const char *text, size_t n, size_t *length)
+{
+    int32_t symbol = -1;
+    *length = 0;
+    if (!t->begins[(uint8_t)text[0]]) return -1;
+    for (int32_t i = TOKENIZER_FIRST_CHARACTER; i < t->first_character; i += 2) {
+        size_t n_symbol;
+        const char *bytes = strings_get(&t->text, i, &n_symbol);
+        if (n_symbol <= *length || n_symbol > n || memcmp(bytes, text, n_symbol)) continue;
+        symbol = i;
+        *length = n_symbol;
+    }
+    return symbol;
+}
+
+/* Find the next symbol. A space before it belongs to it. */
+static void find_symbol(PieceCursor *c)
+{
+    const Tokenizer *t = c->tokenizer;
+    c->symbol_at = c->n;
+    if (t->first_character == TOKENIZER_FIRST_CHARACTER) return;
+    for (size_t i = 0; i < c->n; i++) {
+        c->symbol = symbol_at(t, c->text + i, c->n - i, &c->symbol_length);
+        if (c->symbol < 0) continue;
+        const bool spaced = i && c->text[i - 1] == ' ';
+        c->symbol_at = i - spaced;
+        c->symbol += spaced;
+        c->symbol_length += spaced;
+        return;
+    }
+}
+
+PieceCursor tokenizer_pieces(const Tokenizer *t, const Text *prepared)
+{
+    PieceCursor cursor = {.tokenizer = t, .text = prepared->data, .n = prepared->n};
+    find_symbol(&cursor);
+    return cursor;
+}
+
+const char *tokenizer_next_piece(PieceCursor *c, size_t *n, int32_t *symbol)
+{
+    const char *piece = c->text;
+    if (!c->n) return NULL;
+    const bool is_symbol = !c->symbol_at;
+    *symbol = is_symbol ? c->symbol : -1;
+    if (is_symbol) *n = c->symbol_length;
+    else *n = c->tokenizer->words ? pieces_next_word(piece, c->symbol_at) : pieces_next(piece, c->symbol_at);
+    c->text += *n;
+    c->n -= *n;
+    if (is_symbol) find_symbol(c);
+    else c->symbol_at -= *n;
+    return piece;
+}
+
 void tokenizer_encode(const Tokenizer *t, TokenizerCache *cache, const char *text, size_t length, Tokens *out)
 {
     if (cache->hash != t->hash) memset(cache->slot, 0, sizeof cache->slot);
     cache->hash = t->hash;
     pieces_prepare(&cache->text, text, length);
-    size_t n;
-    for (const char *piece = cache->text.data, *end = piece + cache->text.n; piece < end; piece += n) {
-        n = pieces_next(piece, (size_t)(end - piece));
+    PieceCursor cursor = tokenizer_pieces(t, &cache->text);
+    const char *piece;
+    int32_t symbol;
+    for (size_t n; (piece = tokenizer_next_piece(&cursor, &n, &symbol));) {
+        if (symbol >= 0) {
+            tokenizer_append(out, symbol);
+            continue;
+        }
         if (n > SLOT_BYTES) {
             encode_piece(t, piece, n, out);
             continue;

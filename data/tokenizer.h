@@ -5,9 +5,16 @@
  * the tokenizer doesn't know, into their bytes; then neighbouring tokens are merged, the earliest-learned pair first, the
  * leftmost first. So nothing is unknown, and decoding gives the normal form back, whatever the text.
  *
+ * Symbols are strings that are kept whole wherever they stand (the longest one where several begin): each is two tokens, one
+ * with the space before it and one without; what stands between symbols is cut into pieces as if alone.
+ *
+ * A tokenizer of words, for text that another program has tokenized, has no merges: its pieces are what blanks separate, and
+ * a piece is one token if the tokenizer knows it, else its characters or bytes.
+ *
  * Token numbers: N_SPECIAL special tokens, which no text produces and which decode to nothing; the 256 bytes, of which the
- * first 128 are the ASCII characters; other characters; merged pairs in the order in which they were learned. Bytes from
- * 0x80 are never merged, so every other token is a whole number of characters. No two tokens have the same text. */
+ * first 128 are the ASCII characters; symbols; other characters; merged pairs in the order in which they were learned, or
+ * words. Bytes from 0x80 are never merged, so every other token is a whole number of characters. No two tokens have the same
+ * text. */
 #ifndef FERRY_DATA_TOKENIZER_H
 #define FERRY_DATA_TOKENIZER_H
 
@@ -81,10 +88,33 @@ void tokenizer_free(Tokenizer *tokenizer); /* NULL is allowed */
 /* Special tokens and bytes only. */
 Tokenizer *tokenizer_new(void);
 
-/* Add a character (from U+0080, no blank) or a merge of two tokens that may be merged, all characters before all merges. The
- * new token, or -1 if there is a token with this text, it would be longer than TOKENIZER_MAX_BYTES, or it can't be added. */
+/* Add a symbol (normal text of at least two characters without blanks that shows as no other token), a character (from
+ * U+0080, no blank), a merge of two tokens that may be merged, or a word (a piece, with the space before it); in this order,
+ * and either merges or words. The new token, or -1 if there is a token with this text, it would be longer than
+ * TOKENIZER_MAX_BYTES, or it can't be added. Of a symbol it is the token without the space; the next is the one with it. */
+int32_t tokenizer_add_symbol(Tokenizer *tokenizer, const char *text, size_t n);
 int32_t tokenizer_add_character(Tokenizer *tokenizer, int32_t code);
 int32_t tokenizer_add_merge(Tokenizer *tokenizer, int32_t left, int32_t right);
+int32_t tokenizer_add_word(Tokenizer *tokenizer, const char *text, size_t n);
+/* Pieces are what blanks separate. Adding a word says so, too. */
+void tokenizer_set_words(Tokenizer *tokenizer);
+
+/* What a token from TOKENIZER_FIRST_CHARACTER on is. */
+typedef enum TokenKind { TOKEN_SYMBOL, TOKEN_CHARACTER, TOKEN_MERGE, TOKEN_WORD } TokenKind;
+TokenKind tokenizer_kind(const Tokenizer *tokenizer, int32_t token);
+
+/* A walk over the pieces of prepared text (pieces_prepare), symbols being pieces of their own. */
+typedef struct PieceCursor {
+    const Tokenizer *tokenizer;
+    const char *text; /* what is left */
+    size_t n;
+    size_t symbol_at, symbol_length; /* the next symbol, in `text`; symbol_at is n if there is none */
+    int32_t symbol;
+} PieceCursor;
+
+PieceCursor tokenizer_pieces(const Tokenizer *tokenizer, const Text *prepared);
+/* The next piece, its length to *n, and to *symbol its token if it is a symbol, else -1. NULL at the end. */
+const char *tokenizer_next_piece(PieceCursor *cursor, size_t *n, int32_t *symbol);
 
 /* The two tokens that a merged token was made of; false for others. The text of a token other than a special one. */
 bool tokenizer_parts(const Tokenizer *tokenizer, int32_t token, int32_t *left, int32_t *right);

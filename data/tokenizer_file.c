@@ -17,17 +17,20 @@ void tokenizer_file_format(const Tokenizer *tokenizer, Text *out)
 {
     out->n = 0;
     text_append_format(out, header_format, tokenizer_size(tokenizer), tokenizer_hash(tokenizer));
+    static const char *const words[] = {
+        [TOKEN_SYMBOL] = "symbol", [TOKEN_CHARACTER] = "char", [TOKEN_MERGE] = "merge", [TOKEN_WORD] = "word"};
     for (int32_t token = TOKENIZER_FIRST_CHARACTER; token < tokenizer_size(tokenizer); token++) {
+        const TokenKind kind = tokenizer_kind(tokenizer, token);
         int32_t left, right;
+        text_append_format(out, "\n%s ", words[kind]);
         if (tokenizer_parts(tokenizer, token, &left, &right)) {
-            text_append_format(out, "\nmerge ");
             tokenizer_show(tokenizer, left, out);
             text_append(out, " ", 1);
             tokenizer_show(tokenizer, right, out);
         } else {
-            text_append_format(out, "\nchar ");
             tokenizer_show(tokenizer, token, out);
         }
+        token += kind == TOKEN_SYMBOL; /* the one with the space goes without saying */
     }
     text_append(out, "\n", 1);
 }
@@ -95,12 +98,24 @@ static const char *read_merge(Tokenizer *tokenizer, const char *shown, size_t n)
     return NULL;
 }
 
+/* "symbol X" or "word X": what is wrong with it, or NULL. */
+static const char *read_whole(Tokenizer *tokenizer, const char *shown, size_t n,
+                              int32_t (*add)(Tokenizer *tokenizer, const char *text, size_t n))
+{
+    Text text = {0};
+    const bool good = visible_parse(&text, shown, n) && add(tokenizer, text.data ? text.data : "", text.n) >= 0;
+    text_free(&text);
+    return good ? NULL : "a token that comes twice, can't be one, or stands in the wrong place";
+}
+
 static const char *read_line(Tokenizer *tokenizer, const char *line, size_t n)
 {
     if (!n) return "a blank line";
     if (skip_word(&line, &n, "char ")) return read_character(tokenizer, line, n);
     if (skip_word(&line, &n, "merge ")) return read_merge(tokenizer, line, n);
-    return "neither \"char X\" nor \"merge X Y\"";
+    if (skip_word(&line, &n, "symbol ")) return read_whole(tokenizer, line, n, tokenizer_add_symbol);
+    if (skip_word(&line, &n, "word ")) return read_whole(tokenizer, line, n, tokenizer_add_word);
+    return "not \"symbol X\", \"char X\", \"merge X Y\" or \"word X\"";
 }
 
 /* The header must be as header_format writes it. */

@@ -121,6 +121,7 @@ void model_free(Model *model)
     positions_free(&model->positions);
     params_free(&model->params);
     mem_free(model->packed);
+    mem_free(model->packed_memory);
     mem_free(model);
 }
 
@@ -142,18 +143,20 @@ static Tensor *weight(Model *model, int index)
     return NULL;
 }
 
-void model_freeze(Model *model)
+void model_freeze(Model *model, Precision precision)
 {
+    model_thaw(model);
     size_t size = 0;
-    const Tensor *t;
-    for (int i = 0; (t = weight(model, i)); i++) size += matmul_packed_size(t->rows, t->cols);
-    if (!model->packed) model->packed = mem_alloc(size * sizeof(real));
-    real *at = model->packed;
-    Tensor *w;
-    for (int i = 0; (w = weight(model, i)); i++) {
-        matmul_pack_weights(w->rows, w->cols, w->value, w->stride, at);
-        w->packed = at;
-        at += matmul_packed_size(w->rows, w->cols);
+    int n = 0;
+    for (const Tensor *t; (t = weight(model, n)); n++) size += matmul_weights_size(precision, t->rows, t->cols);
+    model->packed_memory = mem_alloc(size);
+    model->packed = mem_alloc((size_t)n * sizeof *model->packed);
+    char *at = model->packed_memory;
+    for (int i = 0; i < n; i++) {
+        Tensor *w = weight(model, i);
+        model->packed[i] = matmul_pack_weights(precision, w->rows, w->cols, w->value, w->stride, at);
+        w->packed = &model->packed[i];
+        at += matmul_weights_size(precision, w->rows, w->cols);
     }
 }
 
@@ -162,5 +165,7 @@ void model_thaw(Model *model)
     Tensor *w;
     for (int i = 0; (w = weight(model, i)); i++) w->packed = NULL;
     mem_free(model->packed);
+    mem_free(model->packed_memory);
     model->packed = NULL;
+    model->packed_memory = NULL;
 }

@@ -107,9 +107,35 @@ Tensor *model_logits(Model *model, Tape *tape, Tensor *hidden)
     return linear(tape, hidden, &model->output, NULL);
 }
 
+/* The sentences, and the same once more behind them: each place has a dropout of its own. */
+static Ragged twice(Tape *tape, const Ragged *ragged)
+{
+    const int n = ragged->n_seq, tokens = ragged->n_tokens;
+    int32_t *start = arena_alloc(&tape->arena, (size_t)(2 * n + 1) * sizeof *start);
+    int32_t *token = arena_alloc(&tape->arena, 2 * (size_t)tokens * sizeof *token);
+    for (int s = 0; s <= n; s++) {
+        start[s] = ragged->start[s];
+        start[n + s] = tokens + ragged->start[s];
+    }
+    memcpy(token, ragged->token, (size_t)tokens * sizeof *token);
+    memcpy(token + tokens, ragged->token, (size_t)tokens * sizeof *token);
+    return (Ragged){.n_seq = 2 * n, .n_tokens = 2 * tokens, .start = start, .token = token};
+}
+
+static Tensor *rdrop_loss(Model *model, Tape *tape, const Batch *batch, real scale, LossSums *sums)
+{
+    const ModelConfig *c = &model->config;
+    Ragged *source = arena_alloc(&tape->arena, sizeof *source), *target = arena_alloc(&tape->arena, sizeof *target);
+    *source = twice(tape, &batch->source);
+    *target = twice(tape, &batch->target);
+    Tensor *hidden = model_decode(model, tape, model_encode(model, tape, source), source, target);
+    return projection_loss_pairs(tape, hidden, &model->output, batch->label, c->label_smoothing, c->rdrop, scale, sums);
+}
+
 Tensor *model_loss(Model *model, Tape *tape, const Batch *batch, real scale, LossSums *sums)
 {
     CHECK(batch->source.n_seq == batch->target.n_seq, "%d sources, %d targets", batch->source.n_seq, batch->target.n_seq);
+    if (model->config.rdrop > 0 && tape->dropout) return rdrop_loss(model, tape, batch, scale, sums);
     Tensor *memory = model_encode(model, tape, &batch->source);
     Tensor *hidden = model_decode(model, tape, memory, &batch->source, &batch->target);
     return projection_loss(tape, hidden, &model->output, batch->label, model->config.label_smoothing, scale, sums);

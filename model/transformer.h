@@ -17,6 +17,7 @@ typedef struct ModelConfig {
     real dropout;          /* embeddings, and each sublayer's output */
     real attention_dropout, activation_dropout;
     real label_smoothing;
+    real rdrop; /* weight of R-Drop's divergence (Liang et al. 2021); 0: one pass, no divergence */
 } ModelConfig;
 
 typedef struct Linear {
@@ -47,7 +48,8 @@ typedef struct Model {
     Tensor source_table, target_table, output; /* [V, D]; tied ones share memory */
     Stack encoder, decoder;
     Positions positions;
-    real *packed; /* of a frozen model: all weights, packed */
+    void *packed_memory; /* of a frozen model: all weights, packed, and */
+    MatmulWeights *packed; /* the descriptions of them, in the order of model_freeze */
 } Model;
 
 /* A model with memory for its parameters, and for their gradients if asked for; values uninitialized (model_init, or read
@@ -60,8 +62,9 @@ void model_free(Model *model);
  * standard deviation 1/sqrt(D), so that scaled embeddings and logits of tied projections have unit variance; biases 0. */
 void model_init(Model *model, uint64_t seed);
 
-/* Pack the weights for inference / forget the packed weights (after which values may change again). */
-void model_freeze(Model *model);
+/* Pack the weights for inference in this precision (matmul_can) / forget the packed weights (after which values may change
+ * again). */
+void model_freeze(Model *model, Precision precision);
 void model_thaw(Model *model);
 
 /* The encoder's output, [n_tokens, D]. */
@@ -107,7 +110,8 @@ Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, 
 /* Logits [rows, V] of decoder outputs. */
 Tensor *model_logits(Model *model, Tape *tape, Tensor *hidden);
 
-/* The training loss of a batch: label-smoothed cross-entropy summed over target tokens, times `scale`. */
+/* The training loss of a batch: label-smoothed cross-entropy summed over target tokens, times `scale`. With R-Drop, and
+ * dropout on, the batch goes through the model twice, and the loss is that of projection_loss_pairs. */
 Tensor *model_loss(Model *model, Tape *tape, const Batch *batch, real scale, LossSums *sums);
 
 #endif

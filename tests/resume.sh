@@ -1,7 +1,7 @@
 #!/bin/sh
 # Training that was interrupted, at any moment and in any way, and went on, also with other numbers of threads, ends in the
-# same checkpoint, byte for byte, and the same log, timing columns aside, as training in one go. Dropout, accumulation,
-# validation and patience are on, and epochs end in between.
+# same checkpoint, byte for byte, and the same log, timing columns aside, as training in one go. Dropout, R-Drop, accumulation,
+# weight decay, a moving average of the weights, validation and patience are on, and epochs end in between.
 # shellcheck disable=SC2317 # the functions are called through check
 FERRY=${FERRY:-build/ferry}
 # shellcheck source=tests/lib.sh
@@ -26,18 +26,22 @@ begin() {
         --valid-source "$work/valid.en" --valid-target "$work/valid.fr" --vocab-size 400 --d-model 32 --d-ff 64 --heads 2 \
         --encoder-layers 1 --decoder-layers 2 --batch-tokens 400 --accumulate 2 --warmup 10 --dropout 0.2 \
         --attention-dropout 0.1 --activation-dropout 0.1 --validate-every 7 --patience 100 --checkpoint-every 5 \
-        --report-every 3 --keep 2 --max-steps "$steps" "$@" 2>"$work/err"
+        --report-every 3 --keep 2 --rdrop 1 --weight-decay 0.1 --ema 0.95 --save-translations yes --max-steps "$steps" \
+        "$@" 2>"$work/err"
 }
 train() (begin "$@")
 
-# same FOLDER: its last checkpoint and its log are those of the run in one go
+# same FOLDER: its last checkpoint, its log and its translations are those of the run in one go
 same() {
     cmp "$work/whole/last" "$work/$1/last" && cut -f1-9 "$work/$1/log.tsv" | cmp - "$work/whole.log" &&
-        cmp "$work/whole/best" "$work/$1/best"
+        cmp "$work/whole/best" "$work/$1/best" && translations "$1" | cmp - "$work/whole.txt"
 }
+translations() { (cd "$work/$1" && grep '' valid-*.txt); }
 
 check "training in one go" train whole --threads 2
 cut -f1-9 "$work/whole/log.tsv" >"$work/whole.log"
+translations whole >"$work/whole.txt"
+check "it saved its translations" test "$(grep -c '^valid-00000147.txt:' "$work/whole.txt")" = 8
 check "it wrote its rows" test "$(wc -l <"$work/whole.log")" -gt 25
 check "it ended in the middle of an epoch" sh -c "sed -n '\$p' '$work/whole.log' | cut -f2 | grep -q '\.'"
 
@@ -70,7 +74,7 @@ interrupted() {
         (
             sleep "$pause"
             kill -s "$signal" "$child" 2>/dev/null
-        ) &
+        ) >/dev/null 2>&1 & # its sleep outlives it, and must not keep our output open
         killer=$!
         wait "$child"
         code=$?

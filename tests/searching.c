@@ -17,7 +17,7 @@ static int count_steps(void)
 Model *searching_model(const ModelConfig *config, uint64_t seed)
 {
     Model *model = sample_model(config, seed, false);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     return model;
 }
 

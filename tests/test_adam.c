@@ -63,6 +63,80 @@ START_TEST(follows_the_algorithm)
 }
 END_TEST
 
+/* Weight decay, and the average's decay growing with the step until it is at its highest, from the 13th step on. */
+START_TEST(weight_decay_and_moving_average)
+{
+    kernels_init();
+    enum { STEPS = 16 };
+    const double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, rate = 0.1, weight_decay = 0.3, ema_decay = 0.6;
+    Params params = new_params();
+    double *x = mem_alloc(SIZE * sizeof *x), *m = mem_zalloc(SIZE * sizeof *m), *v = mem_zalloc(SIZE * sizeof *v);
+    double *average = mem_alloc(SIZE * sizeof *average);
+    for (int i = 0; i < SIZE; i++) average[i] = x[i] = params.value[i];
+    Adam adam;
+    adam_init(&adam, SIZE, beta1, beta2, epsilon);
+    adam.weight_decay = weight_decay;
+    adam_start_ema(&adam, &params, ema_decay);
+    for (int t = 1; t <= STEPS; t++) {
+        const double rising = (1.0 + t) / (10.0 + t), decay = rising < ema_decay ? rising : ema_decay;
+        ck_assert_int_eq(decay < ema_decay, t < 13);
+        set_gradient(&params, t);
+        for (int i = 0; i < SIZE; i++) {
+            const double g = params.grad[i];
+            m[i] = beta1 * m[i] + (1 - beta1) * g;
+            v[i] = beta2 * v[i] + (1 - beta2) * g * g;
+            x[i] = x[i] - rate * weight_decay * x[i] -
+                   rate * (m[i] / (1 - pow(beta1, t))) / (sqrt(v[i] / (1 - pow(beta2, t))) + epsilon);
+            average[i] = decay * average[i] + (1 - decay) * x[i];
+        }
+        adam_update(&adam, &params, rate, 1);
+    }
+    const double tolerance = sizeof(real) == 4 ? 2e-5 : 1e-13;
+    for (int i = 0; i < SIZE; i++) {
+        ck_assert_double_eq_tol(params.value[i], x[i], tolerance * fmax(1, fabs(x[i])));
+        ck_assert_double_eq_tol(adam.ema[i], average[i], tolerance * fmax(1, fabs(average[i])));
+    }
+    real *weights = mem_alloc(SIZE * sizeof *weights), *averages = mem_alloc(SIZE * sizeof *averages);
+    memcpy(weights, params.value, SIZE * sizeof *weights);
+    memcpy(averages, adam.ema, SIZE * sizeof *averages);
+    adam_swap_ema(&adam, &params);
+    ck_assert_mem_eq(params.value, averages, SIZE * sizeof *averages);
+    ck_assert_mem_eq(adam.ema, weights, SIZE * sizeof *weights);
+    adam_swap_ema(&adam, &params);
+    ck_assert_mem_eq(params.value, weights, SIZE * sizeof *weights);
+    ck_assert_mem_eq(adam.ema, averages, SIZE * sizeof *averages);
+    mem_free(weights);
+    mem_free(averages);
+    mem_free(average);
+    mem_free(x);
+    mem_free(m);
+    mem_free(v);
+    adam_free(&adam);
+    params_free(&params);
+}
+END_TEST
+
+/* That an average is kept changes no bit of the weights. */
+START_TEST(moving_average_only_looks_on)
+{
+    kernels_init();
+    Params params[2] = {new_params(), new_params()};
+    for (int averages = 0; averages <= 1; averages++) {
+        Adam adam;
+        adam_init(&adam, SIZE, 0.9, 0.98, 1e-9);
+        if (averages) adam_start_ema(&adam, &params[averages], 0.999);
+        for (int t = 1; t <= 3; t++) {
+            set_gradient(&params[averages], t);
+            adam_update(&adam, &params[averages], 0.1, 0.5);
+        }
+        adam_free(&adam);
+    }
+    ck_assert_mem_eq(params[0].value, params[1].value, SIZE * sizeof(real));
+    params_free(&params[0]);
+    params_free(&params[1]);
+}
+END_TEST
+
 START_TEST(norm)
 {
     kernels_init();
@@ -87,24 +161,28 @@ START_TEST(any_number_of_threads)
 {
     kernels_init();
     double first_norm = 0;
-    real *first = mem_alloc(SIZE * sizeof *first);
+    real *first = mem_alloc(SIZE * sizeof *first), *first_ema = mem_alloc(SIZE * sizeof *first_ema);
     for (int threads = 1; threads <= 3; threads++) {
         threads_set(threads);
         Params params = new_params();
         Adam adam;
         adam_init(&adam, SIZE, 0.9, 0.999, 1e-8);
+        adam_start_ema(&adam, &params, 0.5);
         set_gradient(&params, 1);
         const double gradient_norm = adam_gradient_norm(&params);
         adam_update(&adam, &params, 0.1, 1);
         if (threads == 1) {
             first_norm = gradient_norm;
             memcpy(first, params.value, SIZE * sizeof *first);
+            memcpy(first_ema, adam.ema, SIZE * sizeof *first_ema);
         }
         ck_assert(gradient_norm == first_norm && !memcmp(first, params.value, SIZE * sizeof *first));
+        ck_assert(!memcmp(first_ema, adam.ema, SIZE * sizeof *first_ema));
         adam_free(&adam);
         params_free(&params);
     }
     mem_free(first);
+    mem_free(first_ema);
 }
 END_TEST
 
@@ -113,6 +191,8 @@ Suite *suite_adam(void)
     Suite *suite = suite_create("adam");
     TCase *tcase = tcase_create("adam");
     tcase_add_test(tcase, follows_the_algorithm);
+    tcase_add_test(tcase, weight_decay_and_moving_average);
+    tcase_add_test(tcase, moving_average_only_looks_on);
     tcase_add_test(tcase, norm);
     tcase_add_test(tcase, any_number_of_threads);
     suite_add_tcase(suite, tcase);

@@ -1,9 +1,11 @@
 /* Bitext and batches. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "core/random.h"
+#include "core/threads.h"
 #include "data/batches.h"
 #include "data/bitext.h"
 #include "tests/nasty.h"
@@ -19,20 +21,25 @@ typedef struct Load {
     bool good;
 } Load;
 
-static Load load(const char *source, const char *target, int max_tokens)
+static Load load_filtered(const char *source, const char *target, BitextFilter filter)
 {
     Load result = {.good = false};
     char *folder = temp_folder();
     char *source_path = temp_file(folder, "source", source, strlen(source));
     char *target_path = temp_file(folder, "target", target, strlen(target));
-    FileList sources = temp_list(&source_path), targets = temp_list(&target_path);
+    const Corpus corpus = {.source = source_path, .target = target_path, .weight = 1};
     Tokenizer *tokenizer = tokenizer_new();
-    result.good = bitext_load(&result.bitext, tokenizer, &sources, &targets, max_tokens, &result.error);
+    result.good = bitext_load(&result.bitext, tokenizer, &corpus, 1, &filter, &result.error);
     tokenizer_free(tokenizer);
     mem_free(source_path);
     mem_free(target_path);
     temp_remove(folder);
     return result;
+}
+
+static Load load(const char *source, const char *target, int max_length)
+{
+    return load_filtered(source, target, (BitextFilter){.max_length = max_length});
 }
 
 START_TEST(lines_are_counted_with_the_reason)
@@ -51,11 +58,11 @@ START_TEST(lines_are_counted_with_the_reason)
     static const int32_t xyz[] = {3 + ' ', 3 + 'x', 3 + 'y', 3 + 'z', TOKEN_EOS};
     static const int32_t abcd[] = {3 + ' ', 3 + 'a', 3 + 'b', 3 + 'c', 3 + 'd'};
     int32_t token[5];
-    ck_assert_int_eq(sequences_length(&l.bitext.source, 1), 5);
-    sequences_copy(&l.bitext.source, 1, token);
+    ck_assert_int_eq(bitext_length(&l.bitext, 1, BITEXT_SOURCE), 5);
+    bitext_copy(&l.bitext, 1, BITEXT_SOURCE, token);
     ck_assert(!memcmp(token, xyz, sizeof xyz));
-    ck_assert_int_eq(sequences_length(&l.bitext.target, 1), 5);
-    sequences_copy(&l.bitext.target, 1, token);
+    ck_assert_int_eq(bitext_length(&l.bitext, 1, BITEXT_TARGET), 5);
+    bitext_copy(&l.bitext, 1, BITEXT_TARGET, token);
     ck_assert(!memcmp(token, abcd, sizeof abcd));
     bitext_free(&l.bitext);
 }
@@ -88,45 +95,117 @@ START_TEST(no_pair_is_an_error)
 }
 END_TEST
 
-START_TEST(lists_of_files)
+START_TEST(pairs_of_unequal_length_are_counted)
+{
+    /* 2:2, 2:4, 2:5, 5:2, 4:2 tokens */
+    Load l = load_filtered("a\na\na\nabcd\nabc\n", "b\nbcd\nbcde\nb\nb\n", (BitextFilter){.max_ratio = 2});
+    ck_assert_msg(l.good, "%s", l.error.text);
+    ck_assert_int_eq(l.bitext.counts.n_unequal, 2);
+    ck_assert_int_eq(l.bitext.counts.n_pairs, 3);
+    ck_assert_int_eq(bitext_length(&l.bitext, 1, BITEXT_TARGET), 4);
+    ck_assert_int_eq(bitext_length(&l.bitext, 2, BITEXT_SOURCE), 5);
+    bitext_free(&l.bitext);
+}
+END_TEST
+
+START_TEST(several_corpora)
 {
     Error error = {0};
     Bitext bitext, joined;
+    const BitextFilter all = {0};
     Tokenizer *tokenizer = tokenizer_new();
     char *folder = temp_folder();
     Text zipped = {0};
     temp_gzip(&zipped, "three\n", 6);
-    char *source_path[] = {temp_file(folder, "a.en", "one\ntwo\n", 8), temp_file(folder, "b.en", zipped.data, zipped.n)};
-    char *target_path[] = {temp_file(folder, "a.fr", "un\ndeux", 7), temp_file(folder, "b.fr", "trois\n", 6)};
-    char *all_path[2];
-    all_path[0] = temp_file(folder, "c.en", "one\ntwo\nthree\n", 14);
-    all_path[1] = temp_file(folder, "c.fr", "un\ndeux\ntrois\n", 14);
-    FileList source = {.path = source_path, .n = 2}, target = {.path = target_path, .n = 2}, none = {0};
-    FileList all_source = temp_list(&all_path[0]), all_target = temp_list(&all_path[1]);
-    ck_assert(bitext_load(&bitext, tokenizer, &source, &target, 0, &error));
-    ck_assert(bitext_load(&joined, tokenizer, &all_source, &all_target, 0, &error));
+    Corpus two[] = {{temp_file(folder, "a.en", "one\ntwo\n", 8), temp_file(folder, "a.fr", "un\ndeux", 7), 1},
+                    {temp_file(folder, "b.en", zipped.data, zipped.n), temp_file(folder, "b.fr", "trois\n", 6), 0.5}};
+    Corpus one = {temp_file(folder, "c.en", "one\ntwo\nthree\n", 14), temp_file(folder, "c.fr", "un\ndeux\ntrois\n", 14), 1};
+    ck_assert(bitext_load(&bitext, tokenizer, two, 2, &all, &error));
+    ck_assert(bitext_load(&joined, tokenizer, &one, 1, &all, &error));
     ck_assert_int_eq(bitext.counts.n_pairs, 3);
+    ck_assert_int_eq(bitext.n_parts, 2);
+    ck_assert(bitext.part[0].n_pairs == 2 && bitext.part[0].weight == 1);
+    ck_assert(bitext.part[1].n_pairs == 1 && bitext.part[1].weight == 0.5);
     ck_assert_uint_eq(bitext_hash(&bitext), bitext_hash(&joined));
     bitext_free(&bitext);
     bitext_free(&joined);
-    target.n = 1;
-    ck_assert(!bitext_load(&bitext, tokenizer, &source, &target, 0, &error));
-    ck_assert(error.code == ERROR_USAGE && strstr(error.text, "2 source files but 1 target"));
-    ck_assert(!bitext_load(&bitext, tokenizer, &source, &none, 0, &error) && error.code == ERROR_USAGE);
-    char *dash[] = {"-"};
-    FileList stdin_list = temp_list(dash);
-    ck_assert(!bitext_load(&bitext, tokenizer, &stdin_list, &stdin_list, 0, &error) && error.code == ERROR_USAGE);
     /* A fault in a later file is one of the whole. */
-    target.n = 2;
     mem_free(temp_file(folder, "b.en", zipped.data, zipped.n - 1));
-    ck_assert(!bitext_load(&bitext, tokenizer, &source, &target, 0, &error) && strstr(error.text, "b.en"));
+    ck_assert(!bitext_load(&bitext, tokenizer, two, 2, &all, &error) && strstr(error.text, "b.en"));
     for (int i = 0; i < 2; i++) {
-        mem_free(source_path[i]);
-        mem_free(target_path[i]);
-        mem_free(all_path[i]);
+        mem_free(two[i].source);
+        mem_free(two[i].target);
     }
+    mem_free(one.source);
+    mem_free(one.target);
     text_free(&zipped);
     tokenizer_free(tokenizer);
+    temp_remove(folder);
+}
+END_TEST
+
+/* More lines than are tokenized at a time, in order, the same whatever the number of threads. */
+START_TEST(long_files_keep_their_order)
+{
+    enum { N = 20000 };
+    Text source = {0}, target = {0};
+    for (int i = 0; i < N; i++) {
+        text_append_format(&source, "line %d\n", i);
+        for (int k = 0; k < 100000 && i == 100; k++) text_append(&target, "long ", 5); /* fills a part alone */
+        text_append_format(&target, "%s%d\n", i % 7 ? "ligne " : "", i);
+    }
+    text_append(&source, "", 1);
+    text_append(&target, "", 1);
+    uint64_t hash[3];
+    for (int threads = 1; threads <= 3; threads++) {
+        threads_set(threads);
+        Load l = load(source.data, target.data, 0);
+        ck_assert_msg(l.good, "%s", l.error.text);
+        hash[threads - 1] = bitext_hash(&l.bitext);
+        ck_assert_int_eq(l.bitext.counts.n_pairs, N);
+        for (size_t i = 0; i < N; i++) {
+            char digits[8];
+            static int32_t token[600000];
+            const int n = snprintf(digits, sizeof digits, "%d", (int)i);
+            bitext_copy(&l.bitext, i, BITEXT_TARGET, token);
+            const int32_t *last = token + bitext_length(&l.bitext, i, BITEXT_TARGET) - n;
+            for (int k = 0; k < n; k++) ENSURE(last[k] == 3 + digits[k], "%zu", i);
+        }
+        bitext_free(&l.bitext);
+    }
+    ck_assert(hash[0] == hash[1] && hash[0] == hash[2]);
+    text_free(&source);
+    text_free(&target);
+}
+END_TEST
+
+START_TEST(lines_with_tabs)
+{
+    Error error = {0};
+    char *folder = temp_folder();
+    static const char good[] = "one\tun\r\n \n\ttrois\nfour\t\nfive\tcinq\tignored\tignored\n";
+    Corpus corpus = {.source = temp_file(folder, "pairs", good, sizeof good - 1), .weight = 1};
+    PairReader *reader = pairs_open(&corpus, &error);
+    static const char *const expected[][2] = {{"one", "un"}, {" ", ""}, {"", "trois"}, {"four", ""}, {"five", "cinq"}};
+    LinePair pair;
+    for (int i = 0; i < 5; i++) {
+        ck_assert_int_eq(pairs_next(reader, &pair, &error), 1);
+        if (i == 1) {
+            ck_assert(!pair.n_source && !pair.n_target); /* blank, without a tab */
+            continue;
+        }
+        ck_assert(pair.n_source == strlen(expected[i][0]) && !memcmp(pair.source, expected[i][0], pair.n_source));
+        ck_assert(pair.n_target == strlen(expected[i][1]) && !memcmp(pair.target, expected[i][1], pair.n_target));
+    }
+    ck_assert_int_eq(pairs_next(reader, &pair, &error), 0);
+    pairs_close(reader);
+    mem_free(temp_file(folder, "pairs", "a\tb\nno tab\n", 11));
+    reader = pairs_open(&corpus, &error);
+    ck_assert_int_eq(pairs_next(reader, &pair, &error), 1);
+    ck_assert_int_eq(pairs_next(reader, &pair, &error), -1);
+    ck_assert_msg(strstr(error.text, "pairs, line 2: there is no tab"), "%s", error.text);
+    pairs_close(reader);
+    mem_free(corpus.source);
     temp_remove(folder);
 }
 END_TEST
@@ -183,17 +262,18 @@ END_TEST
 /* Pair i is told apart by its first token, 3 + i. */
 static Bitext random_bitext(uint32_t n, uint32_t longest)
 {
-    Bitext bitext = {.source = sequences_new(100000), .target = sequences_new(100000)};
+    Bitext bitext = bitext_new(100000);
+    bitext_add_part(&bitext, 1);
     RandomStream stream = random_stream(2, RANDOM_TEST, n, longest);
     int32_t token[1000];
     for (uint32_t i = 0; i < n; i++) {
         uint32_t n_source = 1 + random_below(&stream, 2 * i, longest);
         uint32_t n_target = 1 + random_below(&stream, 2 * i + 1, longest);
         for (uint32_t k = 0; k < 1000; k++) token[k] = (int32_t)(3 + i + k);
-        token[n_source] = TOKEN_EOS;
-        sequences_append(&bitext.source, token, n_source + 1);
-        token[n_source] = (int32_t)(3 + i + n_source);
-        sequences_append(&bitext.target, token, n_target);
+        int32_t source[1001];
+        memcpy(source, token, n_source * sizeof *token);
+        source[n_source] = TOKEN_EOS;
+        bitext_append(&bitext, source, n_source + 1, token, n_target);
     }
     return bitext;
 }
@@ -207,14 +287,14 @@ static int32_t larger(const Batch *batch)
 static void assert_pair(const Batch *batch, int s, const Bitext *bitext, uint32_t pair)
 {
     int32_t token[1001];
-    int32_t n_source = sequences_length(&bitext->source, pair), n_target = sequences_length(&bitext->target, pair) + 1;
+    int32_t n_source = bitext_length(bitext, pair, BITEXT_SOURCE), n_target = bitext_length(bitext, pair, BITEXT_TARGET) + 1;
     const Ragged *source = &batch->source, *target = &batch->target;
     ENSURE(source->start[s + 1] - source->start[s] == n_source, "%u", pair);
     ENSURE(target->start[s + 1] - target->start[s] == n_target, "%u", pair);
-    sequences_copy(&bitext->source, pair, token);
+    bitext_copy(bitext, pair, BITEXT_SOURCE, token);
     ENSURE(!memcmp(token, source->token + source->start[s], (size_t)n_source * sizeof *token), "%u", pair);
     token[0] = TOKEN_BOS;
-    sequences_copy(&bitext->target, pair, token + 1);
+    bitext_copy(bitext, pair, BITEXT_TARGET, token + 1);
     token[n_target] = TOKEN_EOS;
     ENSURE(!memcmp(token, target->token + target->start[s], (size_t)n_target * sizeof *token), "%u", pair);
     ENSURE(!memcmp(token + 1, batch->label + target->start[s], (size_t)n_target * sizeof *token), "%u", pair);
@@ -234,6 +314,21 @@ START_TEST(an_epoch_is_a_permutation)
         }
         if (n > 10) ENSURE(n_moved > n - 10, "%u of %u", n_moved, n);
         mem_free(seen);
+    }
+}
+END_TEST
+
+/* All small numbers of pairs: those that just fit the bits, and those that just don't. */
+START_TEST(every_number_of_pairs_is_permuted)
+{
+    unsigned char seen[2001];
+    for (uint32_t n = 1; n <= 2000; n++) {
+        memset(seen, 0, n);
+        for (uint32_t position = 0; position < n; position++) {
+            const uint32_t pair = batches_permute(n, n % 5, n, position);
+            ENSURE(pair < n && !seen[pair], "%u of %u", position, n);
+            seen[pair] = 1;
+        }
     }
 }
 END_TEST
@@ -269,6 +364,84 @@ START_TEST(the_order_never_changes)
 }
 END_TEST
 
+/* Neighbours in an epoch are no neighbours in the text: where pair 0 stands and what follows it are uniform enough, by a
+ * chi-squared test with 49 degrees of freedom (99.99%: 97). */
+START_TEST(neighbours_are_mixed)
+{
+    enum { N = 1000, N_EPOCHS = 20000, CELLS = 50 };
+    int first[CELLS] = {0}, next[CELLS] = {0};
+    for (uint32_t epoch = 0; epoch < N_EPOCHS; epoch++) {
+        const uint32_t a = batches_permute(77, epoch, N, 499), b = batches_permute(77, epoch, N, 500);
+        first[a * CELLS / N]++;
+        next[(b + N - a) % N * CELLS / N]++;
+    }
+    double chi_first = 0, chi_next = 0;
+    for (int i = 0; i < CELLS; i++) {
+        const double expected = N_EPOCHS / (double)CELLS;
+        chi_first += (first[i] - expected) * (first[i] - expected) / expected;
+        chi_next += (next[i] - expected) * (next[i] - expected) / expected;
+    }
+    ck_assert_double_lt(chi_first, 97);
+    ck_assert_double_lt(chi_next, 97);
+}
+END_TEST
+
+/* Parts of weights 1, 0, 2.25 and 0.3: how often the pairs come in ten epochs. */
+START_TEST(weights_say_how_often_pairs_come)
+{
+    enum { A = 40, B = 7, C = 20, D = 10, N = A + B + C + D, N_EPOCHS = 20 };
+    Bitext bitext = random_bitext(N, 5);
+    BitextPart part[] = {{A, 1}, {B, 0}, {C, 2.25}, {D, 0.3}};
+    mem_free(bitext.part);
+    bitext.part = part;
+    bitext.n_parts = 4;
+    const uint32_t n_epoch = A + 45 + 3;
+    ck_assert_uint_eq(batches_epoch_pairs(&bitext), n_epoch);
+    int count[N] = {0}, moved = 0;
+    BatchIterator iterator = {.bitext = &bitext, .seed = 3, .batch_tokens = 30};
+    for (iterator.epoch = 0; iterator.epoch < N_EPOCHS; iterator.epoch++) {
+        int in_epoch[N] = {0};
+        for (uint32_t position = 0; position < n_epoch; position++) {
+            const uint32_t pair = batches_pair(&iterator, position);
+            ENSURE(pair < N, "%u", pair);
+            in_epoch[pair]++;
+            moved += pair != position;
+        }
+        for (int i = 0; i < N; i++) {
+            count[i] += in_epoch[i];
+            if (i < A) ENSURE(in_epoch[i] == 1, "%d", i);
+            else if (i < A + B) ENSURE(in_epoch[i] == 0, "%d", i);
+            else if (i < A + B + C) ENSURE(in_epoch[i] == 2 || in_epoch[i] == 3, "%d", i);
+            else ENSURE(in_epoch[i] <= 1, "%d", i);
+        }
+    }
+    for (int i = A + B; i < A + B + C; i++) ck_assert_int_eq(count[i], N_EPOCHS * 9 / 4);
+    for (int i = A + B + C; i < N; i++) ck_assert_int_eq(count[i], N_EPOCHS * 3 / 10);
+    ck_assert_int_gt(moved, N_EPOCHS * n_epoch * 9 / 10);
+    /* Batches walk this order. */
+    iterator.epoch = 1;
+    BatchBuffer buffer = {0};
+    uint32_t position = 0;
+    while (iterator.epoch == 1) {
+        const BatchIterator here = iterator;
+        batches_next(&iterator, &buffer);
+        for (int s = 0; s < buffer.batch.source.n_seq; s++)
+            assert_pair(&buffer.batch, s, &bitext, batches_pair(&here, position++));
+    }
+    ck_assert_uint_eq(position, n_epoch);
+    /* Other borders between the parts are other data, unless all weigh the same. */
+    const uint64_t hash = batches_hash(&bitext, 5);
+    part[0].n_pairs--;
+    part[1].n_pairs++;
+    ck_assert_uint_ne(batches_hash(&bitext, 5), hash);
+    ck_assert_uint_ne(batches_hash(&bitext, 6), batches_hash(&bitext, 5));
+    for (int i = 0; i < 4; i++) part[i].weight = 1;
+    ck_assert_uint_eq(batches_hash(&bitext, 5), 5);
+    batches_free(&buffer);
+    sequences_free(&bitext.sides);
+}
+END_TEST
+
 START_TEST(batches_keep_the_budget)
 {
     enum { N = 2000, BUDGET = 150 };
@@ -288,8 +461,8 @@ START_TEST(batches_keep_the_budget)
             if (position == N) continue;
             /* The next pair would have been too much. */
             uint32_t pair = batches_permute(1, epoch, N, position);
-            ck_assert(buffer.batch.source.n_tokens + sequences_length(&bitext.source, pair) > BUDGET ||
-                      buffer.batch.target.n_tokens + sequences_length(&bitext.target, pair) + 1 > BUDGET);
+            ck_assert(buffer.batch.source.n_tokens + bitext_length(&bitext, pair, BITEXT_SOURCE) > BUDGET ||
+                      buffer.batch.target.n_tokens + bitext_length(&bitext, pair, BITEXT_TARGET) + 1 > BUDGET);
         }
         ck_assert_uint_eq(position, N);
         ck_assert_int_eq(n_batches, expected);
@@ -364,21 +537,21 @@ START_TEST(ragged_batches_in_any_order)
 {
     enum { N = 300, BUDGET = 100 };
     Bitext bitext = random_bitext(N, 50);
-    sequences_append(&bitext.source, NULL, 0); /* an empty sequence is one, too */
+    sequences_append(&bitext.sides, NULL, 0); /* an empty sequence is one, too */
     RaggedBuffer buffer = {0};
     uint32_t order[N];
     int32_t token[100];
     for (uint32_t i = 0; i < N; i++) order[i] = N - i;
     for (int ordered = 0; ordered < 2; ordered++)
         for (size_t first = 0, next; first < N; first = next) {
-            next = batches_fill_ragged(&buffer, &bitext.source, ordered ? order : NULL, N, first, BUDGET);
+            next = batches_fill_ragged(&buffer, &bitext.sides, ordered ? order : NULL, N, first, BUDGET);
             const Ragged *r = &buffer.ragged;
             ck_assert_int_eq(r->n_seq, (int)(next - first));
             ck_assert(r->n_tokens <= BUDGET && r->start[r->n_seq] == r->n_tokens);
             for (size_t i = first; i < next; i++) {
                 size_t s = i - first, sequence = ordered ? order[i] : i;
-                int32_t n = sequences_length(&bitext.source, sequence);
-                sequences_copy(&bitext.source, sequence, token);
+                int32_t n = sequences_length(&bitext.sides, sequence);
+                sequences_copy(&bitext.sides, sequence, token);
                 ck_assert_int_eq(r->start[s + 1] - r->start[s], n);
                 ck_assert(!memcmp(token, r->token + r->start[s], (size_t)n * sizeof *token));
             }
@@ -395,11 +568,17 @@ Suite *suite_bitext(void)
     tcase_add_test(tcase, lines_are_counted_with_the_reason);
     tcase_add_test(tcase, unequal_counts_are_an_error);
     tcase_add_test(tcase, no_pair_is_an_error);
-    tcase_add_test(tcase, lists_of_files);
+    tcase_add_test(tcase, pairs_of_unequal_length_are_counted);
+    tcase_add_test(tcase, several_corpora);
+    tcase_add_test(tcase, long_files_keep_their_order);
+    tcase_add_test(tcase, lines_with_tabs);
     tcase_add_test(tcase, hash_sees_every_change);
     tcase_add_test(tcase, sequences_of_both_widths);
     tcase_add_test(tcase, an_epoch_is_a_permutation);
+    tcase_add_test(tcase, every_number_of_pairs_is_permuted);
     tcase_add_test(tcase, permutations_are_uniform);
+    tcase_add_test(tcase, neighbours_are_mixed);
+    tcase_add_test(tcase, weights_say_how_often_pairs_come);
     tcase_add_test(tcase, the_order_never_changes);
     tcase_add_test(tcase, batches_keep_the_budget);
     tcase_add_test(tcase, batches_go_on_from_anywhere);

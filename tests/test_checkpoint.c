@@ -266,11 +266,16 @@ START_TEST(the_newest_sound_one)
 }
 END_TEST
 
-static void prune(int64_t step, int64_t best_step, int64_t keep, const char *left)
+static void prune_every(int64_t every, int64_t step, int64_t best_step, int64_t keep, const char *left)
 {
     Error error = {0};
-    ck_assert_msg(run_prune(folder, step, best_step, keep, &error), "%s", error.text);
+    ck_assert_msg(run_prune(folder, step, best_step, keep, every, &error), "%s", error.text);
     assert_steps(left);
+}
+
+static void prune(int64_t step, int64_t best_step, int64_t keep, const char *left)
+{
+    prune_every(1, step, best_step, keep, left);
 }
 
 START_TEST(pruning)
@@ -281,6 +286,19 @@ START_TEST(pruning)
     prune(6, 5, 3, "4 5 6 ");
     prune(5, 0, 1, "5 6 "); /* training stands at 5: 6 is not sound, and doesn't push 5 out */
     prune(6, 0, 1, "6 ");
+}
+END_TEST
+
+/* Training was interrupted at 32 and 33: the three that were due are those of a run that wasn't. */
+START_TEST(pruning_keeps_those_that_were_due)
+{
+    const int64_t steps[] = {5, 10, 20, 25, 30, 32, 33, 40};
+    for (int i = 0; i < 8; i++) mem_free(save(steps[i]));
+    prune_every(10, 40, 5, 3, "5 20 30 32 33 40 ");
+    mem_free(save(50));
+    prune_every(10, 50, 5, 3, "5 30 33 40 50 ");
+    mem_free(save(60));
+    prune_every(10, 60, 60, 3, "40 50 60 ");
 }
 END_TEST
 
@@ -347,6 +365,7 @@ Suite *suite_checkpoint(void)
     tcase_add_test(tcase, checkpoints_of_a_folder);
     tcase_add_test(tcase, the_newest_sound_one);
     tcase_add_test(tcase, pruning);
+    tcase_add_test(tcase, pruning_keeps_those_that_were_due);
     tcase_add_test(tcase, links);
     tcase_add_test(tcase, the_lock_ends_with_its_process);
     suite_add_tcase(suite, tcase);

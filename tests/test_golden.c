@@ -207,7 +207,7 @@ static double backward(Golden *golden, int number)
     memset(params->grad, 0, params->size * sizeof *params->grad);
     tape_begin(&golden->tape, true);
     Tensor *loss = model_loss(golden->model, &golden->tape, &b, (real)golden->scale, NULL);
-    loss->grad[0] = 1;
+    *tape_grad(&golden->tape, loss) = 1;
     tape_backward(&golden->tape);
     return (double)loss->value[0];
 }

@@ -164,7 +164,7 @@ static void check_end(Check *check)
     }
     run(check, true);
     for (int o = 0; o < check->n_outputs; o++)
-        memcpy(check->output[o]->grad, cotangent(check, o), n_elements(check->output[o]) * sizeof(real));
+        memcpy(tape_grad(&check->tape, check->output[o]), cotangent(check, o), n_elements(check->output[o]) * sizeof(real));
     tape_backward(&check->tape);
     check->largest = 0;
     for (int l = 0; l < check->n_leaves; l++) {
@@ -418,6 +418,8 @@ typedef struct LossCase {
     int rows, classes, width, first, all; /* x is columns of a wider leaf */
     real smoothing, scale;
     bool same; /* x is the weight */
+    bool pairs;
+    real divergence;
 } LossCase;
 
 static void build_projection_loss(Check *check)
@@ -427,21 +429,27 @@ static void build_projection_loss(Check *check)
     for (int i = 0; i < c->rows; i++) label[i] = i * 7 % c->classes;
     Tensor *w = &check->leaf[1], *x = c->same ? w : tape_columns(&check->tape, &check->leaf[0], c->first, c->width);
     LossSums sums;
-    check->output[0] = projection_loss(&check->tape, x, w, label, c->smoothing, c->scale, &sums);
+    check->output[0] =
+        c->pairs ? projection_loss_pairs(&check->tape, x, w, label, c->smoothing, c->divergence, c->scale, &sums)
+                 : projection_loss(&check->tape, x, w, label, c->smoothing, c->scale, &sums);
     check->n_outputs = 1;
     ck_assert_double_eq_tol((double)check->output[0]->value[0], sums.loss * (double)c->scale, 1e-12 * (1 + fabs(sums.loss)));
-    if (c->smoothing == 0) ck_assert_double_eq_tol(sums.loss, sums.nll, 1e-12 * (1 + fabs(sums.nll)));
+    if (c->smoothing == 0 && c->divergence == 0) ck_assert_double_eq_tol(sums.loss, sums.nll, 1e-12 * (1 + fabs(sums.nll)));
 }
 
 static void check_projection_loss(void)
 {
     static const LossCase cases[] = {
-        {1, 1, 1, 0, 1, 0, 1, false},
-        {5, 7, 4, 0, 4, 0, 1, false},
-        {6, 33, 9, 2, 12, (real)0.1, (real)0.25, false},
-        {5, 16, 16, 0, 16, (real)0.3, -2, false},
-        {12, 12, 5, 0, 5, (real)0.1, 1, true},
-        {1030, 3, 2, 0, 2, (real)0.1, (real)0.01, false}, /* two chunks */
+        {1, 1, 1, 0, 1, 0, 1, false, false, 0},
+        {5, 7, 4, 0, 4, 0, 1, false, false, 0},
+        {6, 33, 9, 2, 12, (real)0.1, (real)0.25, false, false, 0},
+        {5, 16, 16, 0, 16, (real)0.3, -2, false, false, 0},
+        {12, 12, 5, 0, 5, (real)0.1, 1, true, false, 0},
+        {1030, 3, 2, 0, 2, (real)0.1, (real)0.01, false, false, 0}, /* two chunks */
+        {2, 7, 4, 0, 4, 0, 1, false, true, 0},
+        {10, 33, 9, 2, 12, (real)0.1, (real)0.25, false, true, 5},
+        {12, 12, 5, 0, 5, (real)0.1, -2, true, true, (real)0.7},
+        {2 * 1030, 3, 2, 0, 2, (real)0.1, (real)0.01, false, true, 3}, /* two chunks */
     };
     EACH_CASE(i, cases) {
         const LossCase *c = &cases[i];
@@ -478,12 +486,14 @@ typedef struct ModelCase {
     ModelNorm norm;
     Activation activation;
     ModelTie tie;
+    real rdrop;
 } ModelCase;
 
 static const ModelCase model_cases[] = {
-    {MODEL_POST_NORM, ACTIVATE_RELU, MODEL_TIE_ALL},     {MODEL_POST_NORM, ACTIVATE_GELU, MODEL_TIE_NONE},
-    {MODEL_PRE_NORM, ACTIVATE_RELU, MODEL_TIE_NONE},     {MODEL_PRE_NORM, ACTIVATE_GELU, MODEL_TIE_DECODER},
-    {MODEL_POST_NORM, ACTIVATE_RELU, MODEL_TIE_DECODER}, {MODEL_PRE_NORM, ACTIVATE_GELU, MODEL_TIE_ALL},
+    {MODEL_POST_NORM, ACTIVATE_RELU, MODEL_TIE_ALL, 0},     {MODEL_POST_NORM, ACTIVATE_GELU, MODEL_TIE_NONE, 0},
+    {MODEL_PRE_NORM, ACTIVATE_RELU, MODEL_TIE_NONE, 0},     {MODEL_PRE_NORM, ACTIVATE_GELU, MODEL_TIE_DECODER, 0},
+    {MODEL_POST_NORM, ACTIVATE_RELU, MODEL_TIE_DECODER, 0}, {MODEL_PRE_NORM, ACTIVATE_GELU, MODEL_TIE_ALL, 0},
+    {MODEL_POST_NORM, ACTIVATE_RELU, MODEL_TIE_ALL, 5},
 };
 
 typedef struct ModelArgs {
@@ -506,6 +516,7 @@ START_TEST(model_gradient)
         .vocab_size = 17, .d_model = 12, .d_ff = 20, .heads = 3, .encoder_layers = 2, .decoder_layers = 2,
         .norm = c->norm, .activation = c->activation, .tie = c->tie,
         .dropout = (real)0.1, .attention_dropout = (real)0.2, .activation_dropout = (real)0.15, .label_smoothing = (real)0.1,
+        .rdrop = c->rdrop,
     };
     Check check;
     ModelArgs args;
@@ -517,7 +528,7 @@ START_TEST(model_gradient)
     sample_normal(8, 1, params->size, before);
     memcpy(params->grad, before, params->size * sizeof *before);
     run(&check, true);
-    memcpy(check.output[0]->grad, cotangent(&check, 0), sizeof(real));
+    memcpy(tape_grad(&check.tape, check.output[0]), cotangent(&check, 0), sizeof(real));
     tape_backward(&check.tape);
     for (size_t i = 0; i < params->size; i++) before[i] = params->grad[i] - before[i];
     check.n_samples = 2;

@@ -454,13 +454,15 @@ END_TEST
 START_TEST(adam)
 {
     naive_use_set(_i);
-    const double beta1 = 0.9, beta2 = 0.98, rate = 0.01, epsilon = 1e-9, clip = 0.5;
+    const double beta1 = 0.9, beta2 = 0.98, rate = 0.01, epsilon = 1e-9, clip = 0.5, decay = 0.02, ema_decay = 0.7;
     enum { STEPS = 7 };
     for (int index = 0; index < N_LENGTHS; index++) {
         const int n = length(index);
-        real *weight = naive_uniform(1, n), *m = naive_uniform(2, n), *v = naive_uniform(3, n);
-        double *want = malloc(3 * (size_t)n * sizeof *want), *want_m = want + n, *want_v = want_m + n;
+        const bool averages = index % 2 == 0;
+        real *weight = naive_uniform(1, n), *m = naive_uniform(2, n), *v = naive_uniform(3, n), *ema = naive_uniform(4, n);
+        double *want = malloc(4 * (size_t)n * sizeof *want), *want_m = want + n, *want_v = want_m + n, *want_ema = want_v + n;
         for (int i = 0; i < n; i++) {
+            want_ema[i] = (double)ema[i];
             m[i] = v[i] = 0;
             want[i] = (double)weight[i];
             want_m[i] = want_v[i] = 0;
@@ -474,21 +476,26 @@ START_TEST(adam)
                 .rate = (real)(rate / (1 - pow(beta1, t))),
                 .v_scale = (real)(1 / sqrt(1 - pow(beta2, t))),
                 .epsilon = (real)epsilon,
+                .decay = (real)decay,
+                .ema_rate = (real)(1 - ema_decay),
             };
-            kernel.adam(n, &step, weight, gradient, m, v);
+            kernel.adam(n, &step, weight, gradient, m, v, averages ? ema : NULL);
             expect_same(gradient, before, n, "gradient");
             for (int i = 0; i < n; i++) {
                 const double g = clip * (double)gradient[i];
                 want_m[i] = beta1 * want_m[i] + (1 - beta1) * g;
                 want_v[i] = beta2 * want_v[i] + (1 - beta2) * g * g;
+                want[i] *= 1 - decay;
                 want[i] -= rate * want_m[i] / (1 - pow(beta1, t)) / (sqrt(want_v[i] / (1 - pow(beta2, t))) + epsilon);
                 expect_near((double)m[i], (Sum){want_m[i], 1}, "adam %d, step %d: m %d", n, t, i);
                 expect_near((double)v[i], (Sum){want_v[i], want_v[i]}, "adam %d, step %d: v %d", n, t, i);
+                if (averages) want_ema[i] = ema_decay * want_ema[i] + (1 - ema_decay) * want[i];
                 expect_near((double)weight[i], (Sum){want[i], 1}, "adam %d, step %d: weight %d", n, t, i);
+                expect_near((double)ema[i], (Sum){want_ema[i], 1}, "adam %d, step %d: average %d", n, t, i);
             }
             FREE(gradient, before);
         }
-        FREE(weight, m, v);
+        FREE(weight, m, v, ema);
         free(want);
     }
 }

@@ -268,21 +268,22 @@ static real loss_and_gradients(Model *model, Tape *tape, const Batch *batch)
     memset(model->params.grad, 0, model->params.size * sizeof(real));
     tape_begin(tape, true);
     Tensor *loss = model_loss(model, tape, batch, (real)0.01, NULL);
-    loss->grad[0] = 1;
+    *tape_grad(tape, loss) = 1;
     tape_backward(tape);
     return loss->value[0];
 }
 
 /* Big enough for several tiles in every op. */
-static void assert_threads_change_nothing(void)
+static void assert_threads_change_nothing(Precision precision, real rdrop)
 {
     const ModelConfig config = {
         .vocab_size = 150, .d_model = 48, .d_ff = 80, .heads = 4, .encoder_layers = 1, .decoder_layers = 1,
         .activation = ACTIVATE_GELU, .tie = MODEL_TIE_ALL,
         .dropout = (real)0.1, .attention_dropout = (real)0.1, .activation_dropout = (real)0.1, .label_smoothing = (real)0.1,
+        .rdrop = rdrop,
     };
     Arena arena = {0};
-    Tape tape = {.dropout = true, .seed = 3, .step = 4};
+    Tape tape = {.dropout = true, .seed = 3, .step = 4, .precision = precision};
     Model *model = sample_model(&config, 1, true);
     const Batch batch = sample_batch(&arena, 2, 60, 0, 70, config.vocab_size);
     const size_t bytes = model->params.size * sizeof(real);
@@ -309,7 +310,49 @@ static void assert_threads_change_nothing(void)
 START_TEST(threads_change_nothing)
 {
     kernels_init();
-    assert_threads_change_nothing();
+    assert_threads_change_nothing(PRECISION_FP32, 0);
+    assert_threads_change_nothing(PRECISION_FP32, 5);
+}
+END_TEST
+
+START_TEST(threads_change_nothing_in_bf16)
+{
+    kernels_init();
+    if (matmul_can(PRECISION_BF16)) assert_threads_change_nothing(PRECISION_BF16, 5);
+}
+END_TEST
+
+/* bf16 keeps 8 bits of an operand's mantissa: the gradients point where those of fp32 do. */
+START_TEST(bf16_is_near_fp32)
+{
+    kernels_init();
+    if (!matmul_can(PRECISION_BF16)) return;
+    for (int norm = MODEL_POST_NORM; norm <= MODEL_PRE_NORM; norm++) {
+        ModelConfig config = {.vocab_size = 150, .d_model = 48, .d_ff = 80, .heads = 4, .encoder_layers = 2,
+                              .decoder_layers = 2, .tie = MODEL_TIE_DECODER, .norm = (ModelNorm)norm};
+        Arena arena = {0};
+        Tape tape = {0};
+        Model *model = sample_model(&config, 1, true);
+        const Batch batch = sample_batch(&arena, 2, 20, 1, 30, config.vocab_size);
+        const size_t n = model->params.size;
+        const double loss = (double)loss_and_gradients(model, &tape, &batch);
+        real *gradient = memcpy(mem_alloc(n * sizeof *gradient), model->params.grad, n * sizeof *gradient);
+        tape.precision = PRECISION_BF16;
+        const double rounded = (double)loss_and_gradients(model, &tape, &batch);
+        ck_assert_msg(rounded != loss && fabs(rounded - loss) < 0.005 * loss, "loss %.9g, in bf16 %.9g", loss, rounded);
+        double both = 0, one = 0, other = 0;
+        for (size_t i = 0; i < n; i++) {
+            const double a = (double)gradient[i], b = (double)model->params.grad[i];
+            both += a * b;
+            one += a * a;
+            other += b * b;
+        }
+        ck_assert_msg(both > 0.999 * sqrt(one * other), "cosine of the gradients: %.6f", both / sqrt(one * other));
+        mem_free(gradient);
+        model_free(model);
+        tape_free(&tape);
+        arena_free(&arena);
+    }
 }
 END_TEST
 
@@ -319,7 +362,7 @@ START_TEST(threads_change_nothing_with_openblas)
     kernels_init();
     if (!blas_load(&error)) return; /* not installed: then nothing can choose it */
     matmul_use(MATMUL_OPENBLAS);
-    assert_threads_change_nothing();
+    assert_threads_change_nothing(PRECISION_FP32, 0);
     matmul_use(MATMUL_PACKED);
 }
 END_TEST
@@ -332,7 +375,7 @@ static Tensor *logits_of(Model *model, Tape *tape, const Ragged *source, const R
     return model_logits(model, tape, model_decode(model, tape, memory, source, target));
 }
 
-static void assert_sentences_do_not_see_each_other(void)
+static void assert_sentences_do_not_see_each_other(Precision precision)
 {
     Arena arena = {0};
     Tape all = {0}, one = {0};
@@ -340,6 +383,7 @@ static void assert_sentences_do_not_see_each_other(void)
         ModelConfig config = small;
         config.norm = norm ? MODEL_PRE_NORM : MODEL_POST_NORM;
         Model *model = sample_model(&config, 1, false);
+        model_freeze(model, precision);
         const Batch batch = sample_batch(&arena, 2, 23, 0, 80, config.vocab_size);
         const Tensor *together = logits_of(model, &all, &batch.source, &batch.target);
         for (int s = 0; s < batch.source.n_seq; s++) {
@@ -359,7 +403,15 @@ static void assert_sentences_do_not_see_each_other(void)
 START_TEST(sentences_do_not_see_each_other)
 {
     kernels_init();
-    assert_sentences_do_not_see_each_other();
+    assert_sentences_do_not_see_each_other(PRECISION_FP32);
+}
+END_TEST
+
+START_TEST(sentences_do_not_see_each_other_in_low_precision)
+{
+    kernels_init();
+    for (int precision = PRECISION_BF16; precision <= PRECISION_INT8; precision++)
+        if (matmul_can((Precision)precision)) assert_sentences_do_not_see_each_other((Precision)precision);
 }
 END_TEST
 
@@ -370,7 +422,7 @@ START_TEST(sentences_do_not_see_each_other_with_openblas)
     kernels_init();
     if (!blas_load(&error)) return;
     matmul_use(MATMUL_OPENBLAS);
-    assert_sentences_do_not_see_each_other();
+    assert_sentences_do_not_see_each_other(PRECISION_FP32);
     matmul_use(MATMUL_PACKED);
 }
 END_TEST
@@ -412,17 +464,17 @@ START_TEST(frozen_weights_give_the_same_bits)
     const Batch batch = sample_batch(&arena, 2, 5, 0, 9, small.vocab_size);
     const size_t bytes = (size_t)batch.target.n_tokens * (size_t)small.vocab_size * sizeof(real);
     const Tensor *before = logits_of(model, &tape, &batch.source, &batch.target);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     ck_assert_mem_eq(logits_of(model, &other, &batch.source, &batch.target)->value, before->value, bytes);
     model_thaw(model);
     ck_assert_mem_eq(logits_of(model, &other, &batch.source, &batch.target)->value, before->value, bytes);
     /* Weights that changed since are what counts, thawed and frozen anew. */
     model_init(model, 7);
     before = logits_of(model, &tape, &batch.source, &batch.target);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     ck_assert_mem_eq(logits_of(model, &other, &batch.source, &batch.target)->value, before->value, bytes);
     model_init(model, 8);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     const Tensor *frozen = logits_of(model, &tape, &batch.source, &batch.target);
     model_thaw(model);
     ck_assert_mem_eq(logits_of(model, &other, &batch.source, &batch.target)->value, frozen->value, bytes);
@@ -462,6 +514,7 @@ START_TEST(dropout)
         others[2].pass++;
         for (int k = 0; k < 3; k++) {
             others[k].arena = (Arena){0};
+            others[k].gradients = NULL;
             ck_assert(loss_of(model, &others[k], &batch) != dropped);
             tape_free(&others[k]);
         }
@@ -470,6 +523,44 @@ START_TEST(dropout)
         tape.dropout = true;
         *rates[i] = 0;
     }
+    model_free(model);
+    tape_free(&tape);
+    arena_free(&arena);
+}
+END_TEST
+
+/* R-Drop: two passes that don't differ have no divergence; those that do have one that counts as often as it weighs. */
+START_TEST(rdrop)
+{
+    kernels_init();
+    Arena arena = {0};
+    Tape tape = {.dropout = true, .seed = 1, .step = 2, .pass = 3};
+    const Batch batch = sample_batch(&arena, 2, 5, 0, 9, small.vocab_size);
+    ModelConfig config = small;
+    config.dropout = config.attention_dropout = config.activation_dropout = 0;
+    Model *model = sample_model(&config, 1, true);
+    const size_t size = model->params.size;
+    const double tolerance = sizeof(real) == 4 ? 2e-5 : 1e-13;
+    const double loss = (double)loss_and_gradients(model, &tape, &batch);
+    real *gradient = memcpy(mem_alloc(size * sizeof(real)), model->params.grad, size * sizeof(real));
+    model->config.rdrop = 5;
+    ck_assert_double_eq_tol((double)loss_and_gradients(model, &tape, &batch), loss, tolerance * loss);
+    for (size_t i = 0; i < size; i++)
+        ck_assert_double_eq_tol((double)model->params.grad[i], (double)gradient[i], tolerance);
+
+    model->config.dropout = (real)0.3;
+    double at[4];
+    for (int weight = 1; weight <= 3; weight++) {
+        model->config.rdrop = (real)weight;
+        at[weight] = loss_of(model, &tape, &batch);
+    }
+    ck_assert_double_gt(at[2], at[1] * 1.001);
+    ck_assert_double_eq_tol(at[3] - at[2], at[2] - at[1], 10 * tolerance * at[3]);
+    tape.dropout = false; /* validation knows of one pass only */
+    const double validation = loss_of(model, &tape, &batch);
+    model->config.rdrop = 0;
+    ck_assert(loss_of(model, &tape, &batch) == validation);
+    mem_free(gradient);
     model_free(model);
     tape_free(&tape);
     arena_free(&arena);
@@ -486,12 +577,16 @@ Suite *suite_model(void)
     tcase_add_test(tcase, tied_tables_share_memory);
     tcase_add_test(tcase, initial_weights);
     tcase_add_test(tcase, threads_change_nothing);
+    tcase_add_test(tcase, threads_change_nothing_in_bf16);
+    tcase_add_test(tcase, bf16_is_near_fp32);
     tcase_add_test(tcase, threads_change_nothing_with_openblas);
     tcase_add_test(tcase, sentences_do_not_see_each_other);
+    tcase_add_test(tcase, sentences_do_not_see_each_other_in_low_precision);
     tcase_add_test(tcase, sentences_do_not_see_each_other_with_openblas);
     tcase_add_test(tcase, the_future_is_not_seen);
     tcase_add_test(tcase, frozen_weights_give_the_same_bits);
     tcase_add_test(tcase, dropout);
+    tcase_add_test(tcase, rdrop);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -67,6 +67,23 @@ START_TEST(linear)
 }
 END_TEST
 
+START_TEST(cosine)
+{
+    options.train_schedule = SCHEDULE_COSINE;
+    options.train_decay_steps = 124;
+    assert_rate(2, 0.25);
+    assert_rate(4, 0.5);
+    assert_rate(44, 0.5 * (SCHEDULE_END + (1 - SCHEDULE_END) * 0.75)); /* a third of the way: (1 + cos 60 degrees) / 2 */
+    assert_rate(64, 0.5 * (1 + SCHEDULE_END) / 2);
+    assert_rate(84, 0.5 * (SCHEDULE_END + (1 - SCHEDULE_END) * 0.25));
+    assert_rate(124, 0.5 * SCHEDULE_END);
+    assert_rate(1000, 0.5 * SCHEDULE_END);
+    options.train_decay_steps = 2; /* over before the warm-up is */
+    assert_rate(3, 0.375);
+    assert_rate(4, 0.5 * SCHEDULE_END);
+}
+END_TEST
+
 START_TEST(no_warmup)
 {
     options.train_warmup = 0;
@@ -86,6 +103,7 @@ Suite *suite_schedule(void)
     tcase_add_test(tcase, the_papers);
     tcase_add_test(tcase, constant);
     tcase_add_test(tcase, linear);
+    tcase_add_test(tcase, cosine);
     tcase_add_test(tcase, no_warmup);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -121,7 +121,7 @@ START_TEST(equals_decoding_without_a_cache)
         Prefix *prefix[N];
         n_ended += decode_whole_prefixes(model, &source, &arena, prefix);
         n_all += N;
-        model_freeze(model);
+        model_freeze(model, PRECISION_FP32);
         Translation out[N];
         translate(model, &source, &generous, &arena, out);
         for (int s = 0; s < N; s++) assert_translation(&out[s], prefix[s]->n - 1, prefix[s]->token + 1);
@@ -140,7 +140,7 @@ START_TEST(independent_of_the_batch)
     kernels_init();
     Arena arena = {0};
     Model *model = sample_model(&tiny, 2, false);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     const Ragged source = sample_batch(&arena, 3, N, 0, 20, tiny.vocab_size).source;
     Translation together[N], alone, reversed[N];
     threads_set(2);
@@ -350,14 +350,14 @@ START_TEST(learns_by_heart)
         memset(model->params.grad, 0, model->params.size * sizeof(real));
         tape_begin(&tape, true);
         Tensor *loss = model_loss(model, &tape, &batch, (real)(1.0 / n_tokens), &sums);
-        loss->grad[0] = 1;
+        *tape_grad(&tape, loss) = 1;
         tape_backward(&tape);
         if (!step) first = sums.nll / n_tokens;
         adam_update(&adam, &model->params, 0.005 * (step < 20 ? (step + 1) / 20.0 : 1), 1);
     }
     ck_assert_msg(first > 2.5, "%g a token at first", first);
     ck_assert_msg(sums.nll / n_tokens < 0.02, "%g a token in the end", sums.nll / n_tokens);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     Translation out[N];
     translate(model, &batch.source, &generous, &arena, out);
     for (int s = 0; s < N; s++)

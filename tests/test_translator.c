@@ -36,7 +36,7 @@ static void setup(void)
     const ModelConfig config = {.vocab_size = tokenizer_size(tokenizer), .d_model = 16, .d_ff = 24, .heads = 2,
                                 .encoder_layers = 1, .decoder_layers = 1};
     model = sample_model(&config, 4, false);
-    model_freeze(model);
+    model_freeze(model, PRECISION_FP32);
     options_init(&options);
     folder = temp_folder();
 }

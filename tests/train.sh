@@ -110,6 +110,12 @@ check "evaluation of a validation set that isn't there" says 'the validation set
 check "a run of one second" train 0 minutes --max-steps 0 --minutes 0.005 --report-every 1000
 check "is over the next time" train 0 minutes --max-steps 0 --minutes 0.005 --report-every 1000
 check "says so" says 'is finished: step [0-9]* reached train.minutes'
+# As after a signal that came between the last step and its row.
+check "a run without a row for its last step" train 0 row --max-steps 3 --report-every 2
+check "the row is made up for when it is due" train 0 row --max-steps 3 --report-every 3
+check "and stands once" test "$(steps row)" = "step 2 3 "
+check "then nothing is left to do" train 0 row --max-steps 3 --report-every 3
+check "which is said" says 'is finished'
 check "two epochs" train 0 epochs --max-steps 0 --max-epochs 2 --validate-every 0
 check "validated at the end of each" test "$(cut -f6 "$work/epochs/log.tsv" | grep -c '^[0-9]')" = 2
 check "patience" train 0 patience --max-steps 0 --validate-every 1 --patience 2 --learning-rate 0

@@ -1,6 +1,7 @@
 #include "train/checkpoint.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static const Field fields[] = {
     COUNT(step), COUNT(epoch), COUNT(position), COUNT(validated_step), COUNT(logged_step), COUNT(best_step), COUNT(n_worse),
     REAL_FIELD(best_score), REAL_FIELD(window_loss), COUNT(window_tokens), REAL_FIELD(gradient_norm),
 };
-enum { N_FIELDS = sizeof fields / sizeof *fields, N_ORIGIN = 5 };
+enum { N_FIELDS = sizeof fields / sizeof *fields, N_ORIGIN = 5, N_AVERAGED = 1 };
 
 static char *field_text(const TrainState *state, const Field *field)
 {
@@ -51,19 +52,42 @@ static SafeTensor tensor_of(const Param *param, const char *name, const real *bl
     return tensor;
 }
 
+/* What a tensor's name begins with where it is no parameter */
+#define EMA "ema."
+#define ADAM_M "adam.m."
+#define ADAM_V "adam.v."
+
+static bool begins(const char *name, const char *prefix)
+{
+    return !strncmp(name, prefix, strlen(prefix));
+}
+
+/* A block laid out like the parameters, and the checksum that it goes under. */
+typedef struct Block {
+    const char *prefix, *group;
+    const real *data; /* NULL: isn't there */
+} Block;
+
 static bool write(AtomicFile *file, const Params *params, const Adam *adam, const SafeEntry *metadata, int n_metadata,
                   Error *error)
 {
-    static const char *const prefix[] = {"", "adam.m.", "adam.v."}, *const group[] = {"parameters", "optimizer",
-                                                                                      "optimizer"};
-    const real *block[] = {params->value, adam->m, adam->v};
-    const int n = 3 * params->n;
-    SafeTensor *tensor = mem_alloc((size_t)n * sizeof *tensor);
-    char **name = mem_alloc((size_t)n * sizeof *name);
-    for (int i = 0; i < n; i++) {
-        const Param *param = &params->param[i % params->n];
-        name[i] = mem_format("%s%s", prefix[i / params->n], param->name);
-        tensor[i] = tensor_of(param, name[i], block[i / params->n], group[i / params->n]);
+    const Block blocks[] = {
+        {"", "parameters", params->value},
+        {EMA, "ema", adam ? adam->ema : NULL},
+        {ADAM_M, "optimizer", adam ? adam->m : NULL},
+        {ADAM_V, "optimizer", adam ? adam->v : NULL},
+    };
+    enum { N_BLOCKS = sizeof blocks / sizeof *blocks };
+    SafeTensor *tensor = mem_alloc(N_BLOCKS * (size_t)params->n * sizeof *tensor);
+    char **name = mem_alloc(N_BLOCKS * (size_t)params->n * sizeof *name);
+    int n = 0;
+    for (int b = 0; b < N_BLOCKS; b++) {
+        for (int i = 0; blocks[b].data && i < params->n; i++) {
+            const Param *param = &params->param[i];
+            name[n] = mem_format("%s%s", blocks[b].prefix, param->name);
+            tensor[n] = tensor_of(param, name[n], blocks[b].data, blocks[b].group);
+            n++;
+        }
     }
     bool good = safetensors_write(file, tensor, n, metadata, n_metadata, error);
     for (int i = 0; i < n; i++) mem_free(name[i]);
@@ -76,7 +100,8 @@ bool checkpoint_save(const char *path, const Params *params, const Adam *adam, c
                      const CheckpointOrigin *origin, Error *error)
 {
     char *owned[N_FIELDS + 2];
-    SafeEntry metadata[N_FIELDS + N_ORIGIN] = {{"format", FORMAT}, {"options", origin->options}, {"kernel", origin->kernel}};
+    SafeEntry metadata[N_FIELDS + N_ORIGIN + N_AVERAGED] = {
+        {"format", FORMAT}, {"options", origin->options}, {"kernel", origin->kernel}};
     owned[0] = mem_format("%08" PRIx32, origin->tokenizer_hash);
     owned[1] = mem_format("%016" PRIx64, origin->data_hash);
     metadata[3] = (SafeEntry){"tokenizer", owned[0]};
@@ -85,8 +110,10 @@ bool checkpoint_save(const char *path, const Params *params, const Adam *adam, c
         owned[2 + i] = field_text(state, &fields[i]);
         metadata[N_ORIGIN + i] = (SafeEntry){fields[i].key, owned[2 + i]};
     }
+    int n = N_FIELDS + N_ORIGIN;
+    if (origin->averaged) metadata[n++] = (SafeEntry){"averaged", origin->averaged};
     AtomicFile *file = file_create(path, error);
-    bool good = file && write(file, params, adam, metadata, N_FIELDS + N_ORIGIN, error);
+    bool good = file && write(file, params, adam, metadata, n, error);
     if (good) good = file_commit(file, error);
     else file_abandon(file);
     for (int i = 0; i < N_FIELDS + 2; i++) mem_free(owned[i]);
@@ -116,6 +143,7 @@ static bool read_metadata(Checkpoint *c, Error *error)
     uint64_t tokenizer_hash;
     c->origin.options = safetensors_metadata(file, "options");
     c->origin.kernel = safetensors_metadata(file, "kernel");
+    c->origin.averaged = safetensors_metadata(file, "averaged");
     if (!tokenizer || !data || !c->origin.options || !c->origin.kernel || !hex(tokenizer, &tokenizer_hash) ||
         !hex(data, &c->origin.data_hash))
         return error_set(error, "%s: metadata is missing or damaged", c->path);
@@ -140,6 +168,19 @@ void checkpoint_close(Checkpoint *checkpoint)
     *checkpoint = (Checkpoint){0};
 }
 
+bool checkpoint_declare_params(const Checkpoint *checkpoint, Params *params, Error *error)
+{
+    for (int i = 0; i < checkpoint->file->n_tensors; i++) {
+        const SafeTensor *t = &checkpoint->file->tensor[i];
+        if (begins(t->name, EMA) || begins(t->name, ADAM_M) || begins(t->name, ADAM_V)) continue;
+        if ((t->n_dims != 1 && t->n_dims != 2) || t->shape[0] > INT_MAX || t->shape[t->n_dims - 1] > INT_MAX)
+            return error_set(error, "%s: tensor %s is no parameter of Ferry's", checkpoint->path, t->name);
+        const int rows = t->n_dims == 2 ? (int)t->shape[0] : 1, cols = (int)t->shape[t->n_dims - 1];
+        params_declare(params, t->n_dims, rows, cols, INIT_ZEROS, 0, t->name);
+    }
+    return true;
+}
+
 /* Copy the tensors "prefix + parameter's name" into a block laid out like the parameters. */
 static bool read_block(const Checkpoint *checkpoint, const Params *params, const char *prefix, real *block, Error *error)
 {
@@ -160,9 +201,21 @@ bool checkpoint_read_params(const Checkpoint *checkpoint, Params *params, Error 
     return read_block(checkpoint, params, "", params->value, error);
 }
 
+bool checkpoint_has_ema(const Checkpoint *checkpoint)
+{
+    for (int i = 0; i < checkpoint->file->n_tensors; i++)
+        if (begins(checkpoint->file->tensor[i].name, EMA)) return true;
+    return false;
+}
+
+bool checkpoint_read_weights(const Checkpoint *checkpoint, bool ema, Params *params, Error *error)
+{
+    return read_block(checkpoint, params, ema && checkpoint_has_ema(checkpoint) ? EMA : "", params->value, error);
+}
+
 bool checkpoint_read_adam(const Checkpoint *checkpoint, const Params *params, Adam *adam, Error *error)
 {
     adam->step = checkpoint->state.step;
-    return read_block(checkpoint, params, "adam.m.", adam->m, error) &&
-           read_block(checkpoint, params, "adam.v.", adam->v, error);
+    return read_block(checkpoint, params, ADAM_M, adam->m, error) && read_block(checkpoint, params, ADAM_V, adam->v, error) &&
+           (!adam->ema || read_block(checkpoint, params, EMA, adam->ema, error));
 }

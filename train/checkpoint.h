@@ -1,5 +1,6 @@
-/* Checkpoints: one safetensors file with the parameters under their plain names, Adam's moments as "adam.m." and "adam.v."
- * and the name, and in its metadata all that training needs to go on exactly. */
+/* Checkpoints: one safetensors file with the parameters under their plain names, their moving average (if one is kept) as
+ * "ema." and the name, Adam's moments as "adam.m." and "adam.v." and the name, and in its metadata all that training needs to
+ * go on exactly. The mean of some checkpoints' weights (train/average.h) is one, too, but holds the parameters alone. */
 #ifndef FERRY_TRAIN_CHECKPOINT_H
 #define FERRY_TRAIN_CHECKPOINT_H
 
@@ -29,7 +30,8 @@ typedef struct CheckpointOrigin {
     const char *options; /* options_to_text */
     uint32_t tokenizer_hash;
     uint64_t data_hash;
-    const char *kernel; /* machine_kernel: another one gives other last bits */
+    const char *kernel;   /* machine_kernel: another one gives other last bits */
+    const char *averaged; /* the names of the checkpoints whose mean this is, by blanks; NULL: it comes from training */
 } CheckpointOrigin;
 
 typedef struct Checkpoint {
@@ -39,7 +41,7 @@ typedef struct Checkpoint {
     CheckpointOrigin origin; /* its texts live as long as the checkpoint */
 } Checkpoint;
 
-/* Write the file atomically: on error, what was there before is still there. */
+/* Write the file atomically: on error, what was there before is still there. adam NULL: the parameters alone. */
 bool checkpoint_save(const char *path, const Params *params, const Adam *adam, const TrainState *state,
                      const CheckpointOrigin *origin, Error *error);
 
@@ -47,8 +49,17 @@ bool checkpoint_save(const char *path, const Params *params, const Adam *adam, c
 bool checkpoint_open(Checkpoint *checkpoint, const char *path, Error *error);
 void checkpoint_close(Checkpoint *checkpoint);
 
-/* Copy the parameters, which must be the same by name and shape; and the optimizer's moments and step. */
+/* Declare the parameters that the checkpoint holds: those of its model, without the need to know it. */
+bool checkpoint_declare_params(const Checkpoint *checkpoint, Params *params, Error *error);
+
+/* Copy the parameters, which must be the same by name and shape. */
 bool checkpoint_read_params(const Checkpoint *checkpoint, Params *params, Error *error);
+
+/* The same with the weights to translate with: if `ema` is true and the checkpoint has a moving average, that one. */
+bool checkpoint_has_ema(const Checkpoint *checkpoint);
+bool checkpoint_read_weights(const Checkpoint *checkpoint, bool ema, Params *params, Error *error);
+
+/* Copy the optimizer's moments and step; and the moving average if adam keeps one (adam_start_ema). */
 bool checkpoint_read_adam(const Checkpoint *checkpoint, const Params *params, Adam *adam, Error *error);
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/blas.h"
 #include "core/kernels.h"
 #include "core/matmul.h"
+#include "core/matmul.h"
 #include "core/threads.h"
 #include "train/command.h"
 #include "train/machine.h"
@@ -36,7 +37,9 @@ static void describe_machine(void)
     printf("cpu\t%s\n", *name ? name : "unknown");
     printf("instruction sets\t");
     for (int i = 0; kernels_name(i); i++) printf("%s%s", i ? " " : "", kernels_name(i));
-    printf("\nkernels\t%s\nproducts\t%s\nthreads\t%d\n", kernel.name, machine_kernel(), threads_count());
+    printf("\nkernels\t%s\nproducts\t%s\n", kernel.name, machine_kernel(PRECISION_FP32));
+    printf("products in bf16\t%s\n", matmul_can(PRECISION_BF16) ? machine_kernel(PRECISION_BF16) : "none here: fp32 instead");
+    printf("products in int8\t%s\nthreads\t%d\n", machine_kernel(PRECISION_INT8), threads_count());
     Error missing = {0};
     if (blas_load(&missing)) printf("openblas\t%s\n", blas_name());
     else printf("openblas\tnot used: %s\n", missing.text);
@@ -61,6 +64,11 @@ static void describe_run(const Run *run)
         printf("best score\t%s %.4f at step %" PRId64 "\n",
                run->options.train_best == BEST_LOSS ? "validation loss" : "validation BLEU",
                run->options.train_best == BEST_LOSS ? -s->best_score : s->best_score, s->best_step);
+    if (run->checkpoint.origin.averaged) printf("mean of\t%s\n", run->checkpoint.origin.averaged);
+    if (checkpoint_has_ema(&run->checkpoint))
+        printf("weights\t%s, train.ema = %g\n",
+               run->options.decode_weights == WEIGHTS_EMA ? "moving average" : "raw, beside a moving average",
+               run->options.train_ema);
     printf("trained by\t%s\nvocabulary\t%d\n", run->checkpoint.origin.kernel, run->model->config.vocab_size);
     printf("parameters\t%zu\t100.0%%\n", params->size);
     for (size_t c = 0; c < sizeof components / sizeof *components; c++) {

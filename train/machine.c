@@ -1,11 +1,13 @@
 #include "train/machine.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/blas.h"
 #include "core/kernels.h"
 #include "core/matmul.h"
 #include "core/threads.h"
+#include "core/units.h"
 
 bool machine_start(const Options *options, Error *error)
 {
@@ -21,7 +23,19 @@ bool machine_start(const Options *options, Error *error)
     return true;
 }
 
-const char *machine_kernel(void)
+Precision machine_precision(Precision wanted, const char *option)
 {
-    return matmul_name();
+    static const char *const names[] = {"fp32", "bf16", "int8"};
+    if (matmul_can(wanted)) return wanted;
+    warn("%s = %s: this processor has no instructions for it (AVX512-BF16 or AMX); computing in fp32", option, names[wanted]);
+    return PRECISION_FP32;
+}
+
+const char *machine_kernel(Precision precision)
+{
+    static char name[64];
+    const Unit *unit = unit_for(precision);
+    if (!unit) return matmul_name();
+    snprintf(name, sizeof name, "%s (%s)", unit->name, kernel.name);
+    return name;
 }

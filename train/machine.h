@@ -9,7 +9,10 @@
  * packed kernel where it has AVX2 or AVX-512, where it measured faster than OpenBLAS, else OpenBLAS if it is there. */
 bool machine_start(const Options *options, Error *error);
 
-/* The kernels in use, for checkpoints and people: "packed avx512". */
-const char *machine_kernel(void);
+/* `wanted`, or fp32 with a warning that names the option if this processor can't multiply in that precision. */
+Precision machine_precision(Precision wanted, const char *option);
+
+/* What computes products in this precision, for checkpoints and people: "packed avx512", "avx512-bf16 (avx512)". */
+const char *machine_kernel(Precision precision);
 
 #endif

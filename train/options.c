@@ -165,7 +165,7 @@ static char *describe_values(const Option *option)
         number_write_real(high, option->highest);
         if (option->highest == REAL_LIMIT) return mem_format("a number, at least %s", low);
         return mem_format("a number from %s to %s", low, high);
-    case OPTION_TEXT: return mem_string("file names without control characters");
+    case OPTION_TEXT: return mem_string("text without control characters");
     case OPTION_CHOICE: return mem_format(strchr(option->words, '|') ? "one of %s" : "%s", option->words);
     }
     return NULL;
@@ -372,11 +372,11 @@ char *options_to_text(const Options *options)
     return copy;
 }
 
-char *options_differences(const Options *before, const Options *now)
+char *options_differences(const Options *before, const Options *now, const char *section)
 {
     char *text = NULL;
     for (int i = 0; i < N_OPTIONS; i++) {
-        if (table[i].class != SHAPES) continue;
+        if (table[i].class != SHAPES || (section && strcmp(table[i].section, section))) continue;
         char *old = value_text(before, &table[i]), *new = value_text(now, &table[i]);
         if (strcmp(old, new)) {
             char *longer = mem_format("%s  %s: %s, now %s\n", text ? text : "", table[i].key, old, new);
@@ -404,7 +404,7 @@ void options_help(FILE *out)
             while (strcmp(sections_help[section].name, option->section)) section++;
             fprintf(out, "%s[%s]\n%s\n\n", i ? "\n" : "", option->section, sections_help[section].help);
         }
-        char *values = option->kind == OPTION_TEXT ? mem_string("file names") : describe_values(option);
+        char *values = option->kind == OPTION_TEXT ? mem_string("text") : describe_values(option);
         const char *standard = *option->standard ? option->standard : "-";
         fprintf(out, "  %-20s %-13s %s\n      %s\n", option->name, standard, values, option->help);
         mem_free(values);

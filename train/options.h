@@ -9,15 +9,17 @@
 #include <stdio.h>
 
 #include "core/error.h"
+#include "core/precision.h" /* train.precision, decode.precision */
 
 /* The values of the CHOICE options, in the order of their words. */
+enum { TOKENIZED_NO, TOKENIZED_YES };
 enum { NORM_POST, NORM_PRE };
 enum { ACTIVATION_RELU, ACTIVATION_GELU };
 enum { TIE_NONE, TIE_DECODER, TIE_ALL };
-enum { SCHEDULE_INVERSE_SQRT, SCHEDULE_CONSTANT, SCHEDULE_LINEAR };
-enum { PRECISION_FP32 };
+enum { SCHEDULE_INVERSE_SQRT, SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE };
 enum { MATMUL_CHOICE_AUTO, MATMUL_CHOICE_PACKED, MATMUL_CHOICE_OPENBLAS };
 enum { BEST_BLEU, BEST_LOSS };
+enum { WEIGHTS_EMA, WEIGHTS_RAW };
 enum { LENGTH_NORM_PLAIN, LENGTH_NORM_GNMT, LENGTH_NORM_NONE };
 
 /* One field an option, named section_name: options.model_d_model. Texts are owned: never NULL, "" when not set. */
@@ -59,9 +61,9 @@ char *options_to_text(const Options *options);
 /* Read such a text over `options`; `name` stands for the file in errors. */
 bool options_from_text(Options *options, const char *name, const char *text, Error *error);
 
-/* What differs between two sets of options in class SHAPES: a line "  section.key: BEFORE, now NOW\n" each, or NULL if
- * nothing does. Free with mem_free. */
-char *options_differences(const Options *before, const Options *now);
+/* What differs between two sets of options in class SHAPES, in all sections (NULL) or in one: a line
+ * "  section.key: BEFORE, now NOW\n" each, or NULL if nothing does. Free with mem_free. */
+char *options_differences(const Options *before, const Options *now, const char *section);
 
 /* Print the table for people, by section. */
 void options_help(FILE *out);

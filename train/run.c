@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/matmul.h"
 #include "core/memory.h"
 #include "data/tokenizer_file.h"
 #include "train/files.h"
@@ -31,6 +32,7 @@ ModelConfig run_model_config(const Options *o, int vocab_size)
         .attention_dropout = (real)o->train_attention_dropout,
         .activation_dropout = (real)o->train_activation_dropout,
         .label_smoothing = (real)o->train_label_smoothing,
+        .rdrop = (real)o->train_rdrop,
     };
 }
 
@@ -126,15 +128,17 @@ bool run_link(const char *folder, int64_t step, int64_t best_step, Error *error)
     return good;
 }
 
-bool run_prune(const char *folder, int64_t step, int64_t best_step, int64_t keep, Error *error)
+bool run_prune(const char *folder, int64_t step, int64_t best_step, int64_t keep, int64_t every, Error *error)
 {
     int64_t *saved;
     int n;
     if (!run_checkpoints(folder, &saved, &n, error)) return false;
     while (n && saved[n - 1] > step) n--;
     bool good = true;
-    for (int i = 0; good && i < n - keep; i++) {
-        if (saved[i] == best_step) continue;
+    int64_t n_newer = 0, n_newer_due = 0;
+    for (int i = n - 1; good && i >= 0; i--) {
+        const bool due = saved[i] % every == 0, among_newest = n_newer++ < keep, among_due = due && n_newer_due++ < keep;
+        if (among_newest || among_due || saved[i] == best_step) continue;
         char *path = checkpoint_path(folder, saved[i]);
         good = file_remove(path, error);
         mem_free(path);
@@ -167,11 +171,10 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* The folder and the checkpoint that `model` names. */
-static bool locate(const char *model, char **folder, char **checkpoint, Error *error)
+bool run_locate(const char *model, char **folder, char **checkpoint, Error *error)
 {
     if (!file_exists(model))
-        return error_set(error, "there is no model %s (-m names the run folder of a trained model)", model);
+        return error_set(error, "there is no model %s; a model is the run folder of a training, or a checkpoint in one", model);
     if (!is_folder(model)) {
         *folder = path_folder(model);
         *checkpoint = mem_string(model);
@@ -188,21 +191,34 @@ static bool locate(const char *model, char **folder, char **checkpoint, Error *e
     return error_set(error, "%s has no checkpoint yet: neither 'best' nor 'last' is there", model);
 }
 
+Tokenizer *run_tokenizer(const char *folder, const Checkpoint *checkpoint, Error *error)
+{
+    char *path = path_join(folder, RUN_TOKENIZER);
+    Tokenizer *tokenizer = tokenizer_file_load(path, error);
+    if (tokenizer && tokenizer_hash(tokenizer) != checkpoint->origin.tokenizer_hash) {
+        error_set(error, "%s is not the tokenizer that %s was trained with", path, checkpoint->path);
+        tokenizer_free(tokenizer);
+        tokenizer = NULL;
+    }
+    mem_free(path);
+    return tokenizer;
+}
+
 static bool load(Run *run, Error *error)
 {
-    char *path = path_join(run->folder, RUN_TOKENIZER);
-    run->tokenizer = tokenizer_file_load(path, error);
-    mem_free(path);
+    run->tokenizer = run_tokenizer(run->folder, &run->checkpoint, error);
     if (!run->tokenizer) return false;
-    if (tokenizer_hash(run->tokenizer) != run->checkpoint.origin.tokenizer_hash)
-        return error_set(error, "%s/%s is not the tokenizer that %s was trained with", run->folder, RUN_TOKENIZER,
-                         run->checkpoint.path);
     /* The checkpoint knows best what model it holds. */
     if (!options_from_text(&run->options, run->checkpoint.path, run->checkpoint.origin.options, error)) return false;
     ModelConfig config = run_model_config(&run->options, tokenizer_size(run->tokenizer));
     run->model = model_new(&config, false);
-    if (!checkpoint_read_params(&run->checkpoint, &run->model->params, error)) return false;
-    model_freeze(run->model);
+    if (!checkpoint_read_weights(&run->checkpoint, run->options.decode_weights == WEIGHTS_EMA, &run->model->params, error))
+        return false;
+    const Precision precision = machine_precision((Precision)run->options.decode_precision, "decode.precision");
+    if (precision == PRECISION_INT8 && (config.d_model > MATMUL_INT8_MAX_K || config.d_ff > MATMUL_INT8_MAX_K))
+        return error_set(error, "decode.precision = int8 works up to a width of %d; %s is wider: take fp32 or bf16",
+                         MATMUL_INT8_MAX_K, run->checkpoint.path);
+    model_freeze(run->model, precision);
     return true;
 }
 
@@ -216,7 +232,7 @@ bool run_open_model(Run *run, const char *model, const CommandLine *line, Error 
 {
     *run = (Run){0};
     char *checkpoint = NULL;
-    if (!locate(model, &run->folder, &checkpoint, error)) return false;
+    if (!run_locate(model, &run->folder, &checkpoint, error)) return false;
     char *config = path_join(run->folder, RUN_CONFIG);
     bool good = command_options(line, config, &run->options, error);
     if (good) {

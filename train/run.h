@@ -1,5 +1,6 @@
 /* The run folder: what training leaves behind, and how the other commands find a trained model in it.
- *     config.ini  tokenizer.bpe  checkpoint-00001000.safetensors ..  last -> ..  best -> ..  log.tsv  lock */
+ *     config.ini  tokenizer.bpe  checkpoint-00001000.safetensors ..  last -> ..  best -> ..  log.tsv  lock
+ *     train.tokens  train.index (train/store.h)  pairs.txt (train/corpora.h) */
 #ifndef FERRY_TRAIN_RUN_H
 #define FERRY_TRAIN_RUN_H
 
@@ -31,6 +32,12 @@ bool run_open(Run *run, const CommandLine *line, Error *error);
 bool run_open_model(Run *run, const char *model, const CommandLine *line, Error *error);
 void run_close(Run *run);
 
+/* The folder and the checkpoint that a name of a model stands for, as run_open finds them; free both with mem_free. */
+bool run_locate(const char *model, char **folder, char **checkpoint, Error *error);
+
+/* The tokenizer in the folder, which must be the one that the checkpoint was trained with. NULL on error. */
+Tokenizer *run_tokenizer(const char *folder, const Checkpoint *checkpoint, Error *error);
+
 /* The model that the options describe. */
 ModelConfig run_model_config(const Options *options, int vocab_size);
 
@@ -46,9 +53,11 @@ bool run_newest(const char *folder, Checkpoint *checkpoint, bool *found, Error *
 /* Let `last` be the checkpoint of `step`, `best` that of `best_step` (0: none yet). A link that is right isn't touched. */
 bool run_link(const char *folder, int64_t step, int64_t best_step, Error *error);
 
-/* Remove all checkpoints but that of `best_step` and the `keep` newest up to `step`, where training stands. Those beyond it
- * are none that it could go on from (run_newest passed them over), so they don't count, and stay. */
-bool run_prune(const char *folder, int64_t step, int64_t best_step, int64_t keep, Error *error);
+/* Remove all checkpoints but that of `best_step`, the `keep` newest up to `step`, where training stands, and the `keep` newest
+ * of those that were due every so many steps: which of them are there, to be averaged, doesn't depend on interruptions, which
+ * leave others in between. Those beyond `step` are none that training could go on from (run_newest passed them over), so they
+ * don't count, and stay. */
+bool run_prune(const char *folder, int64_t step, int64_t best_step, int64_t keep, int64_t every, Error *error);
 
 /* Keep others from training in this folder: a lock that ends with the process, however it ends. Returns a file descriptor,
  * or -1. */

@@ -1,15 +1,13 @@
 #include "train/setup.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/memory.h"
 #include "core/threads.h"
-#include "data/learner.h"
 #include "data/tokenizer_file.h"
+#include "train/corpora.h"
 #include "train/files.h"
 #include "train/machine.h"
 #include "train/signals.h"
@@ -21,7 +19,7 @@ static bool same_options(const Trainer *t, Error *error)
     Options before;
     options_init(&before);
     bool good = options_from_text(&before, t->checkpoint.path, t->checkpoint.origin.options, error);
-    char *differences = good ? options_differences(&before, t->options) : NULL;
+    char *differences = good ? options_differences(&before, t->options, NULL) : NULL;
     options_free(&before);
     if (!differences) return good;
     error_usage(error,
@@ -48,39 +46,23 @@ bool setup_find(Trainer *t, Error *error)
 
 /* ---- the data ---- */
 
-/* All files are there, and none is standard input or a pipe, which can't be read twice. */
-static bool check_files(const FileList *files, const char *option, Error *error)
+static bool learn_tokenizer(Trainer *t, const Corpora *corpora, const char *path, Error *error)
 {
-    for (int i = 0; i < files->n; i++) {
-        const char *path = files->path[i];
-        struct stat status;
-        const bool is_stdin = !strcmp(path, "-");
-        if (!is_stdin && stat(path, &status))
-            return error_set(error, "%s can't be read: %s; %s names it, and relative paths start at the folder in which "
-                             "ferry is run", path, strerror(errno), option);
-        if (is_stdin || !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
-            return error_usage(error, "%s: training reads its text more than once, so %s must name files, not standard "
-                               "input or a pipe", path, option);
-    }
-    return true;
-}
-
-static bool learn_tokenizer(Trainer *t, const FileList *source, const FileList *target, const char *path, Error *error)
-{
-    Learner *learner = learner_new();
-    bool good = learner_add_files(learner, source, error) && learner_add_files(learner, target, error);
-    if (good) t->tokenizer = learner_finish(learner, (int)t->options->data_vocab_size, error);
-    learner_free(learner);
+    t->tokenizer = corpora_learn(corpora, t->options, error);
     return t->tokenizer && tokenizer_file_save(t->tokenizer, path, error);
 }
 
-static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *target, Error *error)
+static bool open_tokenizer(Trainer *t, const Corpora *corpora, Error *error)
 {
     char *path = path_join(t->folder, RUN_TOKENIZER);
     bool good;
-    if (!t->resumes) {
+    if (!t->resumes && *t->options->train_init_from) {
+        if (parent_open(&t->parent, t->options, error))
+            t->tokenizer = run_tokenizer(t->parent.folder, &t->parent.checkpoint, error);
+        good = t->tokenizer && tokenizer_file_save(t->tokenizer, path, error);
+    } else if (!t->resumes) {
         /* One that is there is of a run that saved nothing, perhaps with another text or vocab_size. */
-        good = learn_tokenizer(t, source, target, path, error);
+        good = learn_tokenizer(t, corpora, path, error);
     } else if (file_exists(path)) {
         t->tokenizer = tokenizer_file_load(path, error);
         good = t->tokenizer != NULL;
@@ -97,71 +79,67 @@ static bool open_tokenizer(Trainer *t, const FileList *source, const FileList *t
     return good;
 }
 
-/* The files of one side, as the option names them. */
-static bool list_files(const char *value, const char *option, FileList *files, Error *error)
-{
-    *files = lines_file_list(value);
-    if (!files->n)
-        return error_usage(error, "%s is not set; name the text files in the configuration or by --set %s=FILE", option,
-                           option);
-    return check_files(files, option, error);
-}
-
 static bool load_training(Trainer *t, Error *error)
 {
-    const Options *o = t->options;
-    FileList sources, targets = {0};
-    const bool good = list_files(o->data_train_source, "data.train_source", &sources, error) &&
-                      list_files(o->data_train_target, "data.train_target", &targets, error) &&
-                      open_tokenizer(t, &sources, &targets, error) &&
-                      bitext_load(&t->bitext, t->tokenizer, &sources, &targets, (int)o->data_max_length, error);
-    lines_file_list_free(&sources);
-    lines_file_list_free(&targets);
+    Corpora corpora;
+    bool good = corpora_training(&corpora, t->options, t->folder, t->resumes, error) && open_tokenizer(t, &corpora, error);
+    const StoreOrigin origin = {.corpus = corpora.corpus, .n_corpora = corpora.n, .tokenizer = t->tokenizer,
+                                .filter = corpora_training_filter(t->options)};
+    good = good && store_open(&t->store, &t->bitext, t->folder, &origin, error);
+    if (good) corpora_say("training", &corpora, t->store.counts, &t->bitext.counts);
+    corpora_free(&corpora);
     return good;
+}
+
+/* An epoch's pairs are numbered in 32 bits. */
+static bool check_epoch(const Bitext *bitext, Error *error)
+{
+    const uint64_t n = batches_epoch_pairs(bitext);
+    if (n && n <= UINT32_MAX) return true;
+    return error_usage(error, "an epoch has %" PRIu64 " pairs by data.train_weight; it may have 1 to 4294967295", n);
 }
 
 static bool load_validation(Trainer *t, Error *error)
 {
     const Options *o = t->options;
-    FileList sources, targets = {0};
-    t->has_validation = list_files(o->data_valid_source, "data.valid_source", &sources, error) &&
-                        list_files(o->data_valid_target, "data.valid_target", &targets, error) &&
-                        bitext_load(&t->valid_pairs, t->tokenizer, &sources, &targets, 0, error);
-    lines_file_list_free(&sources);
-    lines_file_list_free(&targets);
-    return t->has_validation && scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
-}
-
-static void say_counts(const char *name, const BitextCounts *c)
-{
-    char source[FIGURE_SIZE], target[FIGURE_SIZE];
-    fprintf(stderr, "%s: %" PRId64 " pairs, %s source and %s target tokens", name, c->n_pairs,
-            progress_count(source, (double)c->n_tokens_source), progress_count(target, (double)c->n_tokens_target));
-    if (c->n_pairs < c->n_lines)
-        fprintf(stderr,
-                "; skipped %" PRId64 " of %" PRId64 " lines: %" PRId64 " with a blank source, %" PRId64
-                " with a blank target, %" PRId64 " longer than data.max_length",
-                c->n_lines - c->n_pairs, c->n_lines, c->n_blank_source, c->n_blank_target, c->n_too_long);
-    fputc('\n', stderr);
+    Corpora corpora;
+    const BitextFilter filter = corpora_validation_filter(o);
+    bool good = corpora_validation(&corpora, o, error);
+    if (good && corpora.n) {
+        t->has_validation = bitext_load(&t->valid_pairs, t->tokenizer, corpora.corpus, corpora.n, &filter, error) &&
+                            scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
+        good = t->has_validation;
+    }
+    if (t->has_validation) corpora_say("validation", NULL, NULL, &t->valid_pairs.counts);
+    corpora_free(&corpora);
+    return good;
 }
 
 static bool open_data(Trainer *t, Error *error)
 {
-    const Options *o = t->options;
-    if (!load_training(t, error)) return false;
-    say_counts("training", &t->bitext.counts);
-    if (!t->resumes && tokenizer_size(t->tokenizer) < o->data_vocab_size)
-        fprintf(stderr, "vocabulary: the text yields %d tokens, fewer than data.vocab_size = %" PRId64 "\n",
-                tokenizer_size(t->tokenizer), o->data_vocab_size);
-    if (!*o->data_valid_source && !*o->data_valid_target) return true;
-    if (!load_validation(t, error)) return false;
-    say_counts("validation", &t->valid_pairs.counts);
-    return true;
+    return load_training(t, error) && check_epoch(&t->bitext, error) && load_validation(t, error);
 }
 
 /* ---- the model ---- */
 
-static bool open_model(Trainer *t, Error *error)
+bool setup_machine(Trainer *t, Error *error)
+{
+    if (!machine_start(t->options, error)) return false;
+    t->tape.precision = machine_precision((Precision)t->options->train_precision, "train.precision");
+    t->decode_precision = machine_precision((Precision)t->options->decode_precision, "decode.precision");
+    return true;
+}
+
+/* Those of the checkpoint to go on from, those of another run, or random ones. */
+static bool first_weights(Trainer *t, Error *error)
+{
+    if (t->resumes) return checkpoint_read_params(&t->checkpoint, &t->model->params, error);
+    if (t->parent.folder) return parent_weights(&t->parent, t->options, &t->model->params, error);
+    model_init(t->model, (uint64_t)t->options->train_seed);
+    return true;
+}
+
+bool setup_model(Trainer *t, Error *error)
 {
     const Options *o = t->options;
     const ModelConfig config = run_model_config(o, tokenizer_size(t->tokenizer));
@@ -173,13 +151,11 @@ static bool open_model(Trainer *t, Error *error)
     t->tape.seed = (uint64_t)o->train_seed;
     translator_init(&t->translator, t->model, t->tokenizer, o);
     t->translator.stop = signals_stop_requested;
-    if (!t->resumes) {
-        model_init(t->model, (uint64_t)o->train_seed);
-        return true;
-    }
-    if (!checkpoint_read_params(&t->checkpoint, &t->model->params, error) ||
-        !checkpoint_read_adam(&t->checkpoint, &t->model->params, &t->adam, error))
-        return false;
+    t->adam.weight_decay = o->train_weight_decay;
+    if (!first_weights(t, error)) return false;
+    if (o->train_ema > 0) adam_start_ema(&t->adam, &t->model->params, o->train_ema);
+    if (!t->resumes) return true;
+    if (!checkpoint_read_adam(&t->checkpoint, &t->model->params, &t->adam, error)) return false;
     t->batches.epoch = (uint32_t)t->state.epoch;
     t->batches.position = (uint32_t)t->state.position;
     t->saved = true;
@@ -191,7 +167,7 @@ static bool settle_origin(Trainer *t, Error *error)
 {
     t->options_text = options_to_text(t->options);
     t->origin = (CheckpointOrigin){.options = t->options_text, .tokenizer_hash = tokenizer_hash(t->tokenizer),
-                                   .data_hash = bitext_hash(&t->bitext), .kernel = machine_kernel()};
+                                   .data_hash = batches_hash(&t->bitext, t->store.hash), .kernel = machine_kernel(t->tape.precision)};
     if (!t->resumes) return true;
     if (t->origin.data_hash != t->checkpoint.origin.data_hash)
         return error_set(error,
@@ -212,7 +188,9 @@ static void say_model(const Trainer *t)
             "model: %d + %d layers, d_model %d, d_ff %d, %d heads, %s-norm, %d tokens in the vocabulary: %s parameters\n",
             c->encoder_layers, c->decoder_layers, c->d_model, c->d_ff, c->heads, c->norm == MODEL_PRE_NORM ? "pre" : "post",
             c->vocab_size, progress_count(count, (double)t->model->params.size));
-    fprintf(stderr, "products by %s, %d threads; run folder %s\n", machine_kernel(), threads_count(), t->folder);
+    fprintf(stderr, "products by %s, %d threads; run folder %s\n", machine_kernel(t->tape.precision), threads_count(), t->folder);
+    if (t->parent.folder)
+        fprintf(stderr, "beginning with the weights and the tokenizer of %s\n", t->parent.checkpoint.path);
     if (t->resumes) fprintf(stderr, "going on from step %" PRId64 "\n", t->state.step);
 }
 
@@ -235,16 +213,18 @@ static bool open_log(Trainer *t, Error *error)
 
 bool setup_open(Trainer *t, Error *error)
 {
-    if (!machine_start(t->options, error) || !open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
-        !open_model(t, error) || !open_log(t, error))
+    if (!setup_machine(t, error) || !corpora_check(t->options, error) || !open_folder(t, error) ||
+        !open_data(t, error) || !settle_origin(t, error) || !setup_model(t, error) || !open_log(t, error))
         return false;
     say_model(t);
+    parent_close(&t->parent);
     if (t->resumes) checkpoint_close(&t->checkpoint); /* so that its disk space is free once it is removed */
     return true;
 }
 
 void setup_close(Trainer *t)
 {
+    parent_close(&t->parent);
     if (t->checkpoint.file) checkpoint_close(&t->checkpoint);
     if (t->translator.cache) translator_free(&t->translator);
     if (t->has_validation) scores_free_set(&t->valid_set);
@@ -255,6 +235,7 @@ void setup_close(Trainer *t)
     adam_free(&t->adam);
     model_free(t->model);
     bitext_free(&t->bitext);
+    store_close(&t->store);
     bitext_free(&t->valid_pairs);
     tokenizer_free(t->tokenizer);
     mem_free(t->options_text);

@@ -7,9 +7,11 @@
 #include "train/adam.h"
 #include "train/checkpoint.h"
 #include "train/log.h"
+#include "train/parent.h"
 #include "train/progress.h"
 #include "train/run.h"
 #include "train/scores.h"
+#include "train/store.h"
 
 typedef struct Trainer {
     const Options *options;
@@ -17,11 +19,13 @@ typedef struct Trainer {
     int lock;
     bool resumes; /* from `checkpoint` */
     Checkpoint checkpoint;
+    Parent parent; /* the run that a new run begins with; open during setup alone */
     CheckpointOrigin origin;
     char *options_text; /* what origin.options points to */
 
     Tokenizer *tokenizer;
     Bitext bitext, valid_pairs;
+    Store store; /* where the tokens of `bitext` lie */
     bool has_validation;
     TestSet valid_set;
     BatchIterator batches;
@@ -30,6 +34,7 @@ typedef struct Trainer {
     Model *model;
     Adam adam;
     Tape tape;
+    Precision decode_precision; /* of validations */
     Translator translator;
     TrainState state;
     bool saved; /* the newest checkpoint on disk holds this very state */
@@ -50,6 +55,11 @@ bool setup_find(Trainer *t, Error *error);
 /* Make or lock the folder; tokenizer, data, model, log; restore the checkpoint. Says on standard error what it works with.
  */
 bool setup_open(Trainer *t, Error *error);
+
+/* Two parts of it, also for the bench, whose pairs are made up: what computes, by the options; and what needs only that and a
+ * tokenizer: model, optimizer, batches (of t->bitext), translator. */
+bool setup_machine(Trainer *t, Error *error);
+bool setup_model(Trainer *t, Error *error);
 
 /* Free everything, whatever was set up. */
 void setup_close(Trainer *t);

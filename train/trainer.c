@@ -48,7 +48,7 @@ static const char *not_finite(const Params *params)
     return "their sum";
 }
 
-static bool train_step(Trainer *t, Error *error)
+bool trainer_step(Trainer *t, Error *error)
 {
     Params *params = &t->model->params;
     int64_t n_tokens;
@@ -62,7 +62,7 @@ static bool train_step(Trainer *t, Error *error)
         tape_begin(&t->tape, true);
         LossSums sums;
         Tensor *y = model_loss(t->model, &t->tape, &t->batch[i].batch, (real)(1 / (double)n_tokens), &sums);
-        y->grad[0] = 1;
+        *tape_grad(&t->tape, y) = 1;
         tape_backward(&t->tape);
         loss += sums.loss;
     }
@@ -95,13 +95,19 @@ static bool every(int64_t step, int64_t interval)
 
 static double epochs_done(const Trainer *t)
 {
-    return (double)t->state.epoch + (double)t->state.position / (double)t->bitext.source.n;
+    return (double)t->state.epoch + (double)t->state.position / (double)batches_epoch_pairs(&t->bitext);
 }
 
 static bool validation_due(const Options *o, const TrainState *s)
 {
     if (!*o->data_valid_source || s->validated_step == s->step) return false;
     return o->train_validate_every ? every(s->step, o->train_validate_every) : s->step > 0 && s->position == 0;
+}
+
+/* A row that the steps alone call for is due now. */
+static bool row_due(const Options *o, const TrainState *s)
+{
+    return s->logged_step != s->step && every(s->step, o->train_report_every);
 }
 
 static bool time_is_up(const Options *o, double seconds)
@@ -131,7 +137,7 @@ static double validation_loss(Trainer *t)
     double nll = 0;
     int64_t n_tokens = 0;
     t->tape.dropout = false;
-    for (size_t first = 0; first < t->valid_pairs.source.n && !signals_stop_requested();) {
+    for (size_t first = 0; first < bitext_pairs(&t->valid_pairs) && !signals_stop_requested();) {
         first = batches_fill(&batch, &t->valid_pairs, first, (int32_t)t->options->decode_batch_tokens);
         tape_begin(&t->tape, false);
         LossSums sums;
@@ -143,15 +149,39 @@ static double validation_loss(Trainer *t)
     return nll / (double)(n_tokens ? n_tokens : 1);
 }
 
-/* Fills the row's validation columns and the state; false if a signal cut it short: then nothing has changed. */
-static bool validate(Trainer *t, LogRow *row)
+/* valid-00001000.txt, the n translations a line each, as `ferry translate` prints them. Frees them. */
+static bool save_translations(Trainer *t, Text *translation, size_t n, Error *error)
+{
+    Text all = {0};
+    for (size_t i = 0; i < n; i++) {
+        text_append(&all, translation[i].data, translation[i].n);
+        text_append(&all, "\n", 1);
+        text_free(&translation[i]);
+    }
+    mem_free(translation);
+    char *name = mem_format("valid-%08" PRId64 ".txt", t->state.step), *path = path_join(t->folder, name);
+    const bool good = file_write_all(path, all.data, all.n, error);
+    text_free(&all);
+    mem_free(name);
+    mem_free(path);
+    return good;
+}
+
+/* Fills the row's validation columns and the state; false on error, or if a signal cut it short: then nothing has changed. */
+static bool validate(Trainer *t, LogRow *row, Error *error)
 {
     Scores scores;
-    model_freeze(t->model);
+    Text *translations = NULL;
+    const bool ema = t->adam.ema && t->options->decode_weights == WEIGHTS_EMA;
+    if (ema) adam_swap_ema(&t->adam, &t->model->params);
+    model_freeze(t->model, t->decode_precision);
     const double loss = validation_loss(t);
-    const bool whole =
-        scores_of(&t->translator, &t->valid_set, t->options->data_valid_source, &scores, NULL) && !signals_stop_requested();
+    const bool whole = scores_of(&t->translator, &t->valid_set, t->options->data_valid_source, &scores,
+                                 t->options->train_save_translations ? &translations : NULL) &&
+                       !signals_stop_requested();
     model_thaw(t->model);
+    if (ema) adam_swap_ema(&t->adam, &t->model->params);
+    if (translations && !save_translations(t, translations, scores.n_sentences, error)) return false;
     if (!whole) return false;
     TrainState *s = &t->state;
     const double score = t->options->train_best == BEST_LOSS ? -fmin(loss, DBL_MAX) : scores.bleu; /* finite, even of NaN */
@@ -200,7 +230,7 @@ static bool save(Trainer *t, Error *error)
     mem_free(name);
     mem_free(path);
     return t->saved && run_link(t->folder, s->step, s->best_step, error) &&
-           run_prune(t->folder, s->step, s->best_step, t->options->train_keep, error);
+           run_prune(t->folder, s->step, s->best_step, t->options->train_keep, t->options->train_checkpoint_every, error);
 }
 
 /* All that is due now. If a signal cuts validation short, nothing else is done: resuming makes up for it. */
@@ -209,9 +239,8 @@ static bool after_step(Trainer *t, bool is_last, Error *error)
     const double train_seconds = progress_clock() - t->window_started;
     LogRow row = {0};
     const bool validates = validation_due(t->options, &t->state);
-    if (validates && !validate(t, &row)) return true;
-    const bool logs = validates || (t->state.logged_step != t->state.step &&
-                                    (is_last || every(t->state.step, t->options->train_report_every)));
+    if (validates && !validate(t, &row, error)) return !error->code;
+    const bool logs = validates || row_due(t->options, &t->state) || (is_last && t->state.logged_step != t->state.step);
     if (logs) {
         if (!write_row(t, &row, train_seconds, error)) return false;
         t->window_tokens = 0;
@@ -262,7 +291,7 @@ static bool loop(Trainer *t, Error *error)
         if (!signals_stop_requested() && !after_step(t, time_is_up(t->options, seconds), error)) return false;
         if (signals_stop_requested() || finished(t->options, &t->state, seconds)) break;
         const int64_t before = t->state.window_tokens;
-        if (!train_step(t, error)) return false;
+        if (!trainer_step(t, error)) return false;
         t->window_tokens += t->state.window_tokens - before;
         show_progress(t);
     }
@@ -283,13 +312,14 @@ static void say_end(Trainer *t)
     else if (why) progress_line(&t->progress, "%s is reached; raise it to go on", why);
 }
 
-/* A run whose limit is reached is left alone, without reading its data. */
+/* A run whose limit is reached is left alone, without reading its data; unless a signal that came with the last step left
+ * something undone. */
 static bool already_done(const Options *options, const char *folder, const TrainState *state)
 {
     char *path = path_join(folder, RUN_LOG);
     const char *why = finished(options, state, log_seconds(path));
     mem_free(path);
-    if (!why || validation_due(options, state)) return false;
+    if (!why || validation_due(options, state) || row_due(options, state)) return false;
     fprintf(stderr,
             "%s is finished: step %" PRId64
             " reached %s. Raise it (--set %s=...) to go on, or choose another folder (--run).\n",

@@ -1,0 +1,293 @@
+#include "train/corpora.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "data/learner.h"
+#include "train/files.h"
+#include "train/number.h"
+#include "train/progress.h"
+#include "train/sets.h"
+
+/* ---- files ---- */
+
+/* All files are there, and none is standard input or a pipe, which can't be read twice. */
+static bool check_files(const FileList *files, const char *option, bool allows_stdin, Error *error)
+{
+    for (int i = 0; i < files->n; i++) {
+        const char *path = files->path[i];
+        struct stat status;
+        const bool is_stdin = !strcmp(path, "-");
+        if (is_stdin && allows_stdin) continue;
+        if (!is_stdin && stat(path, &status))
+            return error_set(error, "%s can't be read: %s; %s names it, and relative paths start at the folder in which "
+                             "ferry is run", path, strerror(errno), option);
+        if (is_stdin || !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+            return error_usage(error, "%s: training reads its text more than once, so %s must name files, not standard "
+                               "input or a pipe (data.train_pairs = - takes pairs from standard input)", path, option);
+    }
+    return true;
+}
+
+/* Copy standard input to the file. */
+static bool copy_stdin(const char *path, Error *error)
+{
+    enum { BLOCK = 1 << 16 };
+    AtomicFile *file = file_create(path, error);
+    char *block = mem_alloc(BLOCK);
+    bool good = file != NULL;
+    ssize_t n = 1;
+    while (good && n) {
+        do n = read(STDIN_FILENO, block, BLOCK);
+        while (n < 0 && errno == EINTR);
+        if (n < 0) good = error_set(error, "standard input can't be read: %s", strerror(errno));
+        else good = file_write(file, block, (size_t)n, error);
+    }
+    mem_free(block);
+    if (good) return file_commit(file, error);
+    file_abandon(file);
+    return false;
+}
+
+/* Put the name of the copy, which is made unless the run resumes and has it, in place of "-". Without a folder, see only that
+ * "-" comes once. */
+static bool settle_stdin(FileList *pairs, const char *folder, bool resumes, Error *error)
+{
+    int found = -1;
+    for (int i = 0; i < pairs->n; i++) {
+        if (strcmp(pairs->path[i], "-")) continue;
+        if (found >= 0) return error_usage(error, "data.train_pairs names standard input (\"-\") twice");
+        found = i;
+    }
+    if (found < 0 || !folder) return true;
+    char *copy = path_join(folder, CORPORA_STDIN);
+    const bool good = (resumes && file_exists(copy)) || copy_stdin(copy, error);
+    mem_free(pairs->path[found]);
+    pairs->path[found] = copy;
+    return good;
+}
+
+/* The corpora of two lists of files take the files' names. */
+static bool add_two_sides(Corpora *corpora, FileList *source, FileList *target, const char *which, Error *error)
+{
+    const FileList *missing = !source->n ? source : !target->n ? target : NULL;
+    if (missing)
+        return error_usage(error, "data.%s_%s is not set; name the text files in the configuration or by --set "
+                           "data.%s_%s=FILE", which, missing == source ? "source" : "target", which,
+                           missing == source ? "source" : "target");
+    if (source->n != target->n)
+        return error_usage(error, "%d source files but %d target files are named: file n of one side goes with file n of the "
+                           "other", source->n, target->n);
+    for (int i = 0; i < source->n; i++) {
+        corpora->corpus[corpora->n++] = (Corpus){.source = source->path[i], .target = target->path[i], .weight = 1};
+        source->path[i] = target->path[i] = NULL;
+    }
+    return true;
+}
+
+static bool set_weights(Corpora *corpora, const char *value, Error *error)
+{
+    FileList weights = lines_file_list(value);
+    bool good = !weights.n || weights.n == corpora->n;
+    if (!good)
+        error_usage(error, "data.train_weight has %d numbers, not %d: it takes one for each file of data.train_source, then "
+                    "of data.train_pairs", weights.n, corpora->n);
+    double sum = 0;
+    for (int i = 0; i < weights.n && good; i++) {
+        double *weight = &corpora->corpus[i].weight;
+        good = number_read_real(weights.path[i], weight) && *weight >= 0 && *weight <= 1e6;
+        if (good) sum += *weight;
+        else error_usage(error, "data.train_weight: '%s': expected a number from 0 to 1e6", weights.path[i]);
+    }
+    if (good && weights.n && sum <= 0) good = error_usage(error, "data.train_weight leaves nothing: all weights are 0");
+    lines_file_list_free(&weights);
+    return good;
+}
+
+bool corpora_training(Corpora *corpora, const Options *o, const char *folder, bool resumes, Error *error)
+{
+    FileList source = lines_file_list(o->data_train_source), target = lines_file_list(o->data_train_target);
+    FileList pairs = lines_file_list(o->data_train_pairs);
+    *corpora = (Corpora){.corpus = mem_zalloc((size_t)(source.n + pairs.n) * sizeof *corpora->corpus)};
+    bool good = settle_stdin(&pairs, folder, resumes, error) &&
+                check_files(&source, "data.train_source", false, error) &&
+                check_files(&target, "data.train_target", false, error) &&
+                check_files(&pairs, "data.train_pairs", !folder, error);
+    if (good && (source.n || target.n || !pairs.n)) good = add_two_sides(corpora, &source, &target, "train", error);
+    for (int i = 0; i < pairs.n && good; i++) {
+        corpora->corpus[corpora->n++] = (Corpus){.source = pairs.path[i], .weight = 1};
+        pairs.path[i] = NULL;
+    }
+    good = good && set_weights(corpora, o->data_train_weight, error);
+    lines_file_list_free(&source);
+    lines_file_list_free(&target);
+    lines_file_list_free(&pairs);
+    return good;
+}
+
+bool corpora_validation(Corpora *corpora, const Options *o, Error *error)
+{
+    FileList source = lines_file_list(o->data_valid_source), target = lines_file_list(o->data_valid_target);
+    *corpora = (Corpora){.corpus = mem_zalloc((size_t)source.n * sizeof *corpora->corpus)};
+    const bool good = (!source.n && !target.n) || (check_files(&source, "data.valid_source", false, error) &&
+                                                   check_files(&target, "data.valid_target", false, error) &&
+                                                   add_two_sides(corpora, &source, &target, "valid", error));
+    lines_file_list_free(&source);
+    lines_file_list_free(&target);
+    return good;
+}
+
+void corpora_free(Corpora *corpora)
+{
+    for (int i = 0; i < corpora->n; i++) {
+        mem_free(corpora->corpus[i].source);
+        mem_free(corpora->corpus[i].target);
+    }
+    mem_free(corpora->corpus);
+    *corpora = (Corpora){0};
+}
+
+/* ---- the tokenizer ---- */
+
+static bool prepare(Learner *learner, const Options *o, Error *error)
+{
+    FileList symbols = lines_file_list(o->data_symbols);
+    const bool good = learner_add_symbols(learner, &symbols, error) || error_context(error, "data.symbols");
+    if (o->data_tokenized == TOKENIZED_YES) learner_set_words(learner);
+    lines_file_list_free(&symbols);
+    return good;
+}
+
+/* The two sides are learned side by side. What is learned doesn't depend on how many threads there are. */
+enum { N_SIDES = 2, N_BLOCKS = 8 };
+
+static void add_side(Learner *learner, const PairBlock *block, int n_blocks, int side)
+{
+    for (int b = 0; b < n_blocks; b++)
+        for (int i = side; i < 2 * block[b].n; i += N_SIDES) {
+            size_t n;
+            const char *line = pairs_line(&block[b], i, &n);
+            learner_add(learner, line, n);
+        }
+}
+
+static bool learn_from(Learner *learner[N_SIDES], const Corpus *corpus, int64_t *n_pairs, Progress *progress, Error *error)
+{
+    PairReader *reader = pairs_open(corpus, error);
+    if (!reader) return false;
+    PairBlock *block = mem_zalloc(N_BLOCKS * sizeof *block);
+    int status = 1;
+    char count[FIGURE_SIZE];
+    while (status > 0) {
+        int n = 0;
+        for (; n < N_BLOCKS && (status = pairs_next_block(reader, &block[n], error)) > 0; n++) *n_pairs += block[n].n;
+#pragma omp parallel for if (n > 1)
+        for (int side = 0; side < N_SIDES; side++) add_side(learner[side], block, n, side);
+        progress_state(progress, "learning the vocabulary: %s pairs", progress_count(count, (double)*n_pairs));
+    }
+    for (int i = 0; i < N_BLOCKS; i++) text_free(&block[i].text);
+    mem_free(block);
+    pairs_close(reader);
+    return status == 0;
+}
+
+static void say_vocabulary(const Learner *learner, const Tokenizer *tokenizer, int64_t wanted)
+{
+    char forgotten[FIGURE_SIZE], all[FIGURE_SIZE];
+    if (learner_forgotten(learner))
+        fprintf(stderr, "vocabulary: learned without the rarest words, %s of %s in the text, to bound the memory\n",
+                progress_count(forgotten, (double)learner_forgotten(learner)),
+                progress_count(all, (double)learner_pieces(learner)));
+    if (tokenizer_size(tokenizer) < wanted)
+        fprintf(stderr, "vocabulary: the text yields %d tokens, fewer than data.vocab_size = %" PRId64 "\n",
+                tokenizer_size(tokenizer), wanted);
+}
+
+Tokenizer *corpora_learn(const Corpora *corpora, const Options *o, Error *error)
+{
+    Learner *learner[N_SIDES] = {learner_new(), learner_new()};
+    Progress progress;
+    progress_init(&progress, stderr);
+    progress.last = progress_clock(); /* what takes a moment needs no report */
+    int64_t n_pairs = 0;
+    bool good = prepare(learner[0], o, error) && prepare(learner[1], o, error);
+    for (int i = 0; i < corpora->n && good; i++)
+        good = learn_from(learner, &corpora->corpus[i], &n_pairs, &progress, error);
+    progress_clear(&progress);
+    Tokenizer *tokenizer = NULL;
+    if (good) {
+        learner_merge(learner[0], learner[1]);
+        tokenizer = learner_finish(learner[0], (int)o->data_vocab_size, error);
+        if (tokenizer) say_vocabulary(learner[0], tokenizer, o->data_vocab_size);
+        else error_context(error, "%s%s", corpora->corpus->source, corpora->n > 1 ? " .." : "");
+    }
+    for (int i = 0; i < N_SIDES; i++) learner_free(learner[i]);
+    return tokenizer;
+}
+
+bool corpora_check(const Options *o, Error *error)
+{
+    Corpora training = {0}, validation = {0};
+    NamedSets tests = {0};
+    Learner *learner = learner_new();
+    const bool good = corpora_training(&training, o, NULL, false, error) && corpora_validation(&validation, o, error) &&
+                      sets_parse(&tests, o->data_tests, error) && prepare(learner, o, error);
+    learner_free(learner);
+    sets_free(&tests);
+    corpora_free(&validation);
+    corpora_free(&training);
+    return good;
+}
+
+/* ---- filters and counts ---- */
+
+BitextFilter corpora_training_filter(const Options *o)
+{
+    return (BitextFilter){.max_length = (int)o->data_max_length, .max_ratio = o->data_length_ratio};
+}
+
+BitextFilter corpora_validation_filter(const Options *o)
+{
+    return (BitextFilter){.max_length = (int)o->data_max_length};
+}
+
+static void say_counts(const BitextCounts *c, const char *skips)
+{
+    char source[FIGURE_SIZE], target[FIGURE_SIZE];
+    fprintf(stderr, "%" PRId64 " pairs, %s source and %s target tokens", c->n_pairs,
+            progress_count(source, (double)c->n_tokens_source), progress_count(target, (double)c->n_tokens_target));
+    const struct {
+        int64_t n;
+        const char *why;
+    } skipped[] = {
+        {c->n_blank_source, "with a blank source"}, {c->n_blank_target, "with a blank target"},
+        {c->n_too_long, "longer than data.max_length"}, {c->n_unequal, "beyond data.length_ratio"},
+    };
+    if (c->n_pairs < c->n_lines)
+        fprintf(stderr, "; %s %" PRId64 " of %" PRId64 " lines", skips, c->n_lines - c->n_pairs, c->n_lines);
+    const char *separator = ": ";
+    for (size_t i = 0; i < sizeof skipped / sizeof *skipped; i++) {
+        if (!skipped[i].n) continue;
+        fprintf(stderr, "%s%" PRId64 " %s", separator, skipped[i].n, skipped[i].why);
+        separator = ", ";
+    }
+    fputc('\n', stderr);
+}
+
+void corpora_say(const char *name, const Corpora *corpora, const BitextCounts *counts, const BitextCounts *total)
+{
+    fprintf(stderr, "%s: ", name);
+    say_counts(total, corpora ? "skipped" : "skipped for its loss");
+    for (int i = 0; corpora && corpora->n > 1 && i < corpora->n; i++) {
+        const Corpus *corpus = &corpora->corpus[i];
+        fprintf(stderr, "  %s", corpus->source);
+        if (corpus->weight != 1) fprintf(stderr, " (weight %g)", corpus->weight);
+        fputs(": ", stderr);
+        say_counts(&counts[i], "skipped");
+    }
+}
