@@ -35,6 +35,13 @@ Utf8State utf8_next(Utf8State state, uint8_t byte)
     return byte >= c->first && byte <= c->last ? c->next : UTF8_BAD;
 }
 
+int utf8_missing(Utf8State state)
+{
+    int n = 0;
+    for (; state != UTF8_START; n++) state = continuations[state].next;
+    return n;
+}
+
 size_t utf8_decode(const char *text, size_t length, int32_t *code)
 {
     uint8_t first = (uint8_t)text[0];

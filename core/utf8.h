@@ -16,6 +16,9 @@ enum { UTF8_START = 0, UTF8_BAD = 8 };
 /* The state after `byte`; UTF8_BAD if no well-formed text goes on like this. From UTF8_BAD nothing leads away. */
 Utf8State utf8_next(Utf8State state, uint8_t byte);
 
+/* Continuation bytes that are missing in a state (not UTF8_BAD): 0 to 3. */
+int utf8_missing(Utf8State state);
+
 /* The code point at the start of text[0 .. length-1] (length >= 1) and, returned, its bytes (1 to 4). Ill-formed bytes give
  * *code = -1 and the length of the maximal ill-formed part: what began like a character up to the byte that broke it, else
  * one byte. */

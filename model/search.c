@@ -1,85 +1,233 @@
 #include "model/search.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/threads.h"
+#include "model/beam.h"
+#include "model/distribution.h"
+#include "model/sample.h"
+
+void search_init(Search *search, Model *const *model, int n_models)
+{
+    *search = (Search){.n_models = n_models, .models = mem_zalloc((size_t)n_models * sizeof *search->models)};
+    for (int m = 0; m < n_models; m++) {
+        CHECK(model[m]->config.vocab_size == model[0]->config.vocab_size, "vocabularies of %d and %d",
+              model[0]->config.vocab_size, model[m]->config.vocab_size);
+        search->models[m].model = model[m];
+    }
+}
 
 void search_free(Search *search)
 {
-    tape_free(&search->tape);
-    model_cache_free(&search->cache);
+    for (int m = 0; m < search->n_models; m++) {
+        tape_free(&search->models[m].tape);
+        model_cache_free(&search->models[m].cache);
+    }
+    mem_free(search->models);
+    *search = (Search){0};
 }
 
-int32_t search_best_token(int n, const real *logits, const uint8_t *utf8_bytes, uint8_t state)
+/* A live hypothesis, which is a row of the step: live[place] of the beam of its sentence. */
+typedef struct Row {
+    int sentence, place;
+} Row;
+
+/* One run of search_translate. */
+typedef struct Run {
+    Search *search;
+    const SearchInput *input;
+    const SearchOptions *options;
+    int width, n_keep; /* of each beam; candidates of a hypothesis that are looked at */
+    Beam *beam;        /* [n_seq] */
+    int n_rows;        /* of the present step; at most R = n_seq * width */
+    Row *row;          /* [R] */
+    int32_t *slot;     /* [R] in the models' caches */
+    int32_t *token;    /* [R] the last token */
+    int *n_candidates; /* [R] */
+    Candidate *candidate; /* [R, n_keep] */
+    BeamCopy *copy;       /* [R] */
+    int top_size;          /* tokens that are looked at at a time: n_keep, or, for sampling, V */
+    SampleScratch scratch; /* [threads, top_size]; weights for sampling only */
+} Run;
+
+static int prefix_length(const SearchInput *input, int s)
 {
-    int32_t best = TOKEN_EOS;
-    real highest = (real)-INFINITY;
-    for (int32_t t = 0; t < n; t++) {
-        if (!(logits[t] > highest)) continue;
-        bool may_follow = utf8_bytes ? utf8_next(state, utf8_bytes[t]) != UTF8_BAD : t != TOKEN_PAD && t != TOKEN_BOS;
-        if (may_follow) {
-            highest = logits[t];
-            best = t;
+    return input->prefix ? input->prefix->start[s + 1] - input->prefix->start[s] : 0;
+}
+
+/* The tokens that a translation may have, besides EOS; n_source: without EOS. */
+static int limit_of(const SearchOptions *options, int n_source, int n_prefix)
+{
+    const double most = floor(options->max_ratio * n_source + options->max_extra);
+    CHECK(most < 1e9, "a limit of %g tokens", most);
+    const int limit = most < 1 ? 1 : (int)most;
+    return limit < n_prefix ? n_prefix : limit;
+}
+
+void search_prepare(Search *search, const SearchOptions *options, int n_source, int n_prefix)
+{
+    const int limit = limit_of(options, n_source, n_prefix), longest = limit > n_source ? limit : n_source;
+    for (int m = 0; m < search->n_models; m++) positions_extend(&search->models[m].model->positions, longest + 1);
+}
+
+static void begin_beams(Run *run, Arena *arena)
+{
+    const Ragged *source = &run->input->source;
+    const int n = source->n_seq;
+    int *limit = arena_alloc(arena, (size_t)n * sizeof *limit), longest = 0;
+    for (int s = 0; s < n; s++) {
+        limit[s] = limit_of(run->options, source->start[s + 1] - source->start[s] - 1, prefix_length(run->input, s));
+        if (limit[s] > longest) longest = limit[s];
+    }
+    const double *norm = beam_norms(arena, run->options, longest + 1);
+    run->beam = arena_alloc(arena, (size_t)n * sizeof *run->beam);
+    for (int s = 0; s < n; s++) beam_begin(&run->beam[s], arena, run->options, limit[s], norm);
+}
+
+static void begin_models(Run *run)
+{
+    for (int m = 0; m < run->search->n_models; m++) {
+        SearchModel *sm = &run->search->models[m];
+        model_cache_begin(sm->model, &sm->tape, &sm->cache, &run->input->source, run->width);
+    }
+}
+
+static Run begin(Search *search, const SearchInput *input, const SearchOptions *options, Arena *arena)
+{
+    const int n_tokens = search->models[0].model->config.vocab_size;
+    Run run = {.search = search, .input = input, .options = options, .width = beam_width(options)};
+    run.n_keep = run.width < n_tokens ? run.width : n_tokens;
+    run.top_size = options->sample ? n_tokens : run.n_keep;
+    const size_t most = (size_t)input->source.n_seq * (size_t)run.width;
+    run.row = arena_alloc(arena, most * sizeof *run.row);
+    run.slot = arena_alloc(arena, most * sizeof *run.slot);
+    run.token = arena_alloc(arena, most * sizeof *run.token);
+    run.n_candidates = arena_alloc(arena, most * sizeof *run.n_candidates);
+    run.candidate = arena_alloc(arena, most * (size_t)run.n_keep * sizeof *run.candidate);
+    run.copy = arena_alloc(arena, most * sizeof *run.copy);
+    const size_t scratch = (size_t)threads_count() * (size_t)run.top_size;
+    run.scratch.token = arena_alloc(arena, scratch * sizeof *run.scratch.token);
+    run.scratch.rank = arena_alloc(arena, scratch * sizeof *run.scratch.rank);
+    if (options->sample) run.scratch.weight = arena_alloc(arena, scratch * sizeof *run.scratch.weight);
+    begin_beams(&run, arena);
+    begin_models(&run);
+    return run;
+}
+
+/* The rows of the next step. */
+static void gather(Run *run)
+{
+    run->n_rows = 0;
+    for (int s = 0; s < run->input->source.n_seq; s++) {
+        const Beam *beam = &run->beam[s];
+        if (beam_decided(beam)) continue;
+        for (int i = 0; i < beam->n_live; i++) {
+            const int row = run->n_rows++, slot = beam->live[i].slot, n = beam->n_tokens;
+            run->row[row] = (Row){s, i};
+            run->slot[row] = s * run->width + slot;
+            run->token[row] = n ? beam->history[slot].token[n - 1] : TOKEN_BOS;
         }
     }
-    return best;
 }
 
-/* One sentence on its way. */
-typedef struct Hypothesis {
-    int32_t *token; /* [limit] */
-    int32_t limit;
-    int n, n_complete; /* tokens; of those, up to the last complete character */
-    Utf8State state;
-} Hypothesis;
-
-/* Append the token; false if the sentence has ended. */
-static bool extend(Hypothesis *h, int32_t token, const uint8_t *utf8_bytes)
+/* What comes after the rows' tokens, which stand at `position`; in the first model's tape. */
+static Distribution step(Run *run, int position)
 {
-    if (token == TOKEN_EOS) return false;
-    h->token[h->n++] = token;
-    if (utf8_bytes) h->state = utf8_next(h->state, utf8_bytes[token]);
-    if (h->state == UTF8_START) h->n_complete = h->n;
-    return h->n < h->limit;
+    const int n_models = run->search->n_models;
+    Tensor *logits[n_models];
+    for (int m = 0; m < n_models; m++) {
+        SearchModel *sm = &run->search->models[m];
+        tape_begin(&sm->tape, false);
+        Tensor *hidden =
+            model_decode_step(sm->model, &sm->tape, &sm->cache, run->n_rows, run->slot, run->token, position);
+        logits[m] = model_logits(sm->model, &sm->tape, hidden);
+    }
+    return distribution_of(&run->search->models[0].tape.arena, logits, n_models);
 }
 
-void search_greedy(Search *search, Model *model, const Ragged *source, const SearchOptions *options, Arena *arena,
-                   Translation *out)
+/* The calling thread's */
+static SampleScratch own_scratch(const Run *run)
 {
-    const int n = source->n_seq, classes = model->config.vocab_size;
-    Tape *tape = &search->tape;
-    Hypothesis *hypothesis = arena_zalloc(arena, (size_t)n * sizeof *hypothesis);
-    int32_t *capacity = arena_alloc(arena, (size_t)n * sizeof *capacity),
-            *live = arena_alloc(arena, (size_t)n * sizeof *live);
-    int32_t *last = arena_alloc(arena, (size_t)n * sizeof *last), *next = arena_alloc(arena, (size_t)n * sizeof *next);
-    int n_live = 0;
-    for (int s = 0; s < n; s++) {
-        double limit = floor(options->max_ratio * (source->start[s + 1] - source->start[s] - 1) + options->max_extra);
-        CHECK(limit < 1e9, "a limit of %g tokens", limit);
-        capacity[s] = hypothesis[s].limit = limit < 1 ? 1 : (int32_t)limit;
-        hypothesis[s].token = arena_alloc(arena, (size_t)capacity[s] * sizeof(int32_t));
-        live[n_live] = s;
-        last[n_live++] = TOKEN_BOS;
+    const size_t offset = (size_t)threads_self() * (size_t)run->top_size;
+    const SampleScratch *s = &run->scratch;
+    return (SampleScratch){s->token + offset, s->rank + offset, s->weight ? s->weight + offset : NULL};
+}
+
+/* The tokens that may follow row i, to scratch->token: the most probable ones, or the one that is drawn, or given. */
+static int followers(const Run *run, const Distribution *d, int i, const SampleScratch *scratch)
+{
+    const int s = run->row[i].sentence;
+    const Beam *beam = &run->beam[s];
+    const SearchInput *input = run->input;
+    if (beam->n_tokens < prefix_length(input, s)) {
+        scratch->token[0] = input->prefix->token[input->prefix->start[s] + beam->n_tokens];
+        return 1;
     }
-    tape_begin(tape, false);
-    tape->dropout = false;
-    model_cache_begin(model, tape, &search->cache, model_encode(model, tape, source), source, capacity);
-    for (int position = 0; n_live && !(search->stop && search->stop()); position++) {
-        tape_begin(tape, false);
-        Tensor *logits =
-            model_logits(model, tape, model_decode_step(model, tape, &search->cache, n_live, live, last, position));
-#pragma omp parallel for schedule(static) if (n_live > 8)
-        for (int i = 0; i < n_live; i++)
-            next[i] = search_best_token(classes, logits->value + (size_t)i * logits->stride, options->utf8_bytes,
-                                        hypothesis[live[i]].state);
-        int n_left = 0;
-        for (int i = 0; i < n_live; i++)
-            if (extend(&hypothesis[live[i]], next[i], options->utf8_bytes)) {
-                last[n_left] = next[i];
-                live[n_left++] = live[i];
-            }
-        n_live = n_left;
+    const Constraint constraint = {.utf8_bytes = run->options->utf8_bytes, .state = beam->live[run->row[i].place].state,
+                                   .room = beam->limit - beam->n_tokens};
+    if (!run->options->sample) return distribution_top(d, i, &constraint, run->n_keep, scratch->token, scratch->rank);
+    const uint64_t line = (uint64_t)input->line[s];
+    const RandomStream stream = random_stream(run->options->seed, RANDOM_SAMPLE, (uint32_t)line, (uint32_t)(line >> 32));
+    const double uniform = random_uniform(&stream, (uint64_t)beam->n_tokens);
+    scratch->token[0] = sample_token(d, i, &constraint, run->options, uniform, scratch);
+    return scratch->token[0] >= 0;
+}
+
+static void propose(Run *run, const Distribution *d)
+{
+#pragma omp parallel for schedule(static) if (run->n_rows > 4)
+    for (int i = 0; i < run->n_rows; i++) {
+        const SampleScratch scratch = own_scratch(run);
+        Candidate *candidate = run->candidate + (size_t)i * (size_t)run->n_keep;
+        const int place = run->row[i].place, n = followers(run, d, i, &scratch);
+        const double before = run->beam[run->row[i].sentence].live[place].log_probability;
+        for (int c = 0; c < n; c++)
+            candidate[c] = (Candidate){before + distribution_log(d, i, scratch.token[c]), place, scratch.token[c]};
+        run->n_candidates[i] = n;
     }
-    for (int s = 0; s < n; s++) out[s] = (Translation){.token = hypothesis[s].token, .n = hypothesis[s].n_complete};
+}
+
+/* Let the beams go on, and the caches with them. */
+static void extend(Run *run)
+{
+    int n_copies = 0;
+    for (int i = 0, next; i < run->n_rows; i = next) {
+        const int s = run->row[i].sentence;
+        Candidate *first = run->candidate + (size_t)i * (size_t)run->n_keep;
+        int n = 0;
+        for (next = i; next < run->n_rows && run->row[next].sentence == s; next++) {
+            memmove(first + n, run->candidate + (size_t)next * (size_t)run->n_keep,
+                    (size_t)run->n_candidates[next] * sizeof *first);
+            n += run->n_candidates[next];
+        }
+        BeamCopy *copy = run->copy + n_copies;
+        const int n_new = beam_extend(&run->beam[s], run->options->utf8_bytes, first, n, copy);
+        for (int c = 0; c < n_new; c++) {
+            copy[c].from += s * run->width;
+            copy[c].to += s * run->width;
+        }
+        n_copies += n_new;
+    }
+#pragma omp parallel for schedule(static) if (n_copies > 16)
+    for (int c = 0; c < n_copies; c++)
+        for (int m = 0; m < run->search->n_models; m++) {
+            SearchModel *sm = &run->search->models[m];
+            model_cache_copy(&sm->cache, sm->model, run->copy[c].from, run->copy[c].to, run->copy[c].first,
+                             run->copy[c].last);
+        }
+}
+
+void search_translate(Search *search, const SearchInput *input, const SearchOptions *options, Arena *arena, Translation *out)
+{
+    Run run = begin(search, input, options, arena);
+    gather(&run);
+    for (int position = 0; run.n_rows && !(search->stop && search->stop()); position++) {
+        const Distribution d = step(&run, position);
+        propose(&run, &d);
+        extend(&run);
+        gather(&run);
+    }
+    for (int s = 0; s < input->source.n_seq; s++) out[s] = beam_best(&run.beam[s]);
 }

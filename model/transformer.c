@@ -47,12 +47,11 @@ static Tensor *self_attention(const Model *model, Tape *tape, Layer *layer, Tens
 }
 
 /* kv: keys and values of the encoder's output, [source tokens, 2D] */
-static Tensor *cross_attention(const Model *model, Tape *tape, Layer *layer, Tensor *x, Tensor *kv, const Spans *target,
+static Tensor *cross_attention(const Model *model, Tape *tape, Layer *layer, Tensor *query, Tensor *kv, const Spans *target,
                                const Spans *source)
 {
     const int d = model->config.d_model;
-    Tensor *q = project(tape, x, &layer->cross_query);
-    Tensor *y = attention(tape, q, tape_columns(tape, kv, 0, d), tape_columns(tape, kv, d, d), target, source,
+    Tensor *y = attention(tape, query, tape_columns(tape, kv, 0, d), tape_columns(tape, kv, d, d), target, source,
                           model->config.heads, false, model->config.attention_dropout);
     return project(tape, y, &layer->cross_output);
 }
@@ -78,7 +77,8 @@ Tensor *model_encode(Model *model, Tape *tape, const Ragged *source)
     return stream.input;
 }
 
-Tensor *model_decode(Model *model, Tape *tape, Tensor *memory, const Ragged *source, const Ragged *target)
+Tensor *model_decode_watched(Model *model, Tape *tape, Tensor *memory, const Ragged *source, const Ragged *target,
+                             CrossAttention *watched)
 {
     const Stack *stack = &model->decoder;
     const Spans source_spans = spans_of(tape, source), target_spans = spans_of(tape, target);
@@ -88,11 +88,18 @@ Tensor *model_decode(Model *model, Tape *tape, Tensor *memory, const Ragged *sou
         Layer *layer = &stack->layer[i];
         stream_add(model, tape, stack, &stream, self_attention(model, tape, layer, stream.input, &target_spans, true));
         Tensor *kv = project(tape, memory, &layer->cross_input);
+        Tensor *query = project(tape, stream.input, &layer->cross_query);
+        if (watched) watched[i] = (CrossAttention){query, tape_columns(tape, kv, 0, model->config.d_model)};
         stream_add(model, tape, stack, &stream,
-                   cross_attention(model, tape, layer, stream.input, kv, &target_spans, &source_spans));
+                   cross_attention(model, tape, layer, query, kv, &target_spans, &source_spans));
         stream_add(model, tape, stack, &stream, feed_forward(model, tape, layer, stream.input));
     }
     return stream.input;
+}
+
+Tensor *model_decode(Model *model, Tape *tape, Tensor *memory, const Ragged *source, const Ragged *target)
+{
+    return model_decode_watched(model, tape, memory, source, target, NULL);
 }
 
 Tensor *model_logits(Model *model, Tape *tape, Tensor *hidden)
@@ -136,82 +143,175 @@ Tensor *model_loss(Model *model, Tape *tape, const Batch *batch, real scale, Los
 
 /* ---- decoding step by step ---- */
 
-static void *keep(DecoderCache *cache, const void *from, size_t bytes)
+/* A cache begins with memory for translations that are this much longer than their sources, and at most (if there is memory
+ * from earlier batches) this long. */
+enum { MORE_ROOM = 8, MOST_ROOM = 1024 };
+
+enum { ENCODED_TOKENS = 1024 }; /* at a time */
+
+/* Let slots have `room` positions each: the layers' parts of the block. */
+static void cache_lay_out(DecoderCache *cache, const Model *model, real *block, int room)
 {
-    return memcpy(arena_alloc(&cache->arena, bytes), from, bytes);
+    const size_t row = 2 * (size_t)model->config.d_model, rows = (size_t)cache->n_seq * (size_t)cache->width * (size_t)room;
+    CHECK(rows <= INT32_MAX, "%zu positions in the cache", rows);
+    for (int i = 0; i < model->decoder.n_layers; i++)
+        cache->self[i] = (Tensor){.rows = (int)rows, .cols = (int)row, .stride = row, .value = block + (size_t)i * rows * row};
+    cache->room = room;
 }
 
-void model_cache_begin(Model *model, Tape *tape, DecoderCache *cache, const Tensor *memory, const Ragged *source,
-                       const int32_t *capacity)
+/* The size of the block with one position a slot */
+static size_t cache_unit(const DecoderCache *cache, const Model *model)
 {
-    const int n = source->n_seq, d = model->config.d_model, n_layers = model->decoder.n_layers;
-    CHECK(!tape->recording, "decoding while recording");
-    arena_reset(&cache->arena);
-    const Spans spans = spans_of(tape, source);
-    cache->n_seq = n;
-    cache->first = arena_alloc(&cache->arena, (size_t)n * sizeof(int32_t));
-    cache->source_start = keep(cache, spans.start, (size_t)n * sizeof(int32_t));
-    cache->source_count = keep(cache, spans.count, (size_t)n * sizeof(int32_t));
-    cache->self = arena_alloc(&cache->arena, (size_t)n_layers * sizeof(Tensor));
-    cache->cross = arena_alloc(&cache->arena, (size_t)n_layers * sizeof(Tensor));
-    int32_t rows = 0;
-    for (int s = 0; s < n; s++) {
-        cache->first[s] = rows;
-        rows += capacity[s];
+    return (size_t)model->decoder.n_layers * (size_t)cache->n_seq * (size_t)cache->width * 2 * (size_t)model->config.d_model;
+}
+
+/* Give each slot memory for twice as many positions; those that are there stay. */
+static void cache_grow(DecoderCache *cache, const Model *model)
+{
+    const int n_layers = model->decoder.n_layers, room = cache->room;
+    const size_t slot = (size_t)room * 2 * (size_t)model->config.d_model, size = 2 * (size_t)room * cache_unit(cache, model);
+    real *block = mem_alloc(size * sizeof(real));
+    /* From layer to layer the slots of all sentences follow one another, each twice as far from the beginning as it was. */
+    for (size_t i = 0; i < (size_t)n_layers * (size_t)cache->n_seq * (size_t)cache->width; i++)
+        memcpy(block + 2 * i * slot, cache->block + i * slot, slot * sizeof(real));
+    mem_free(cache->block);
+    cache->block = block;
+    cache->block_size = size;
+    cache_lay_out(cache, model, block, 2 * room);
+}
+
+/* Sentences first .. end - 1 of `source`, in the tape's arena. */
+static Ragged part_of(Tape *tape, const Ragged *source, int first, int end)
+{
+    const int32_t offset = source->start[first];
+    int32_t *start = arena_alloc(&tape->arena, (size_t)(end - first + 1) * sizeof *start);
+    for (int s = first; s <= end; s++) start[s - first] = source->start[s] - offset;
+    return (Ragged){.n_seq = end - first, .n_tokens = start[end - first], .start = start, .token = source->token + offset};
+}
+
+/* The cross keys and values of all layers. The encoder's own memory is for a part of the sentences at a time. */
+static void cache_encode(Model *model, Tape *tape, DecoderCache *cache, const Ragged *source)
+{
+    const size_t row = 2 * (size_t)model->config.d_model;
+    for (int i = 0; i < model->decoder.n_layers; i++)
+        cache->cross[i] = (Tensor){.rows = source->n_tokens, .cols = (int)row, .stride = row,
+                                   .value = arena_alloc(&cache->arena, (size_t)source->n_tokens * row * sizeof(real))};
+    for (int first = 0, end; first < source->n_seq; first = end) {
+        end = first + 1;
+        while (end < source->n_seq && source->start[end + 1] - source->start[first] <= ENCODED_TOKENS) end++;
+        tape_begin(tape, false);
+        const Ragged part = part_of(tape, source, first, end);
+        Tensor *memory = model_encode(model, tape, &part);
+        for (int i = 0; i < model->decoder.n_layers; i++) {
+            const Tensor *kv = project(tape, memory, &model->decoder.layer[i].cross_input);
+            memcpy(cache->cross[i].value + (size_t)source->start[first] * row, kv->value,
+                   (size_t)kv->rows * row * sizeof(real));
+        }
     }
-    for (int i = 0; i < n_layers; i++) {
-        size_t row = 2 * (size_t)d * sizeof(real);
-        Tensor *kv = project(tape, (Tensor *)memory, &model->decoder.layer[i].cross_input);
-        cache->cross[i] = *kv;
-        cache->cross[i].value = keep(cache, kv->value, (size_t)kv->rows * row);
-        cache->self[i] = (Tensor){.rows = rows, .cols = 2 * d, .stride = 2 * (size_t)d,
-                                  .value = arena_alloc(&cache->arena, (size_t)rows * row)};
+}
+
+void model_cache_begin(Model *model, Tape *tape, DecoderCache *cache, const Ragged *source, int width)
+{
+    const size_t n_layers = (size_t)model->decoder.n_layers, n = (size_t)source->n_seq;
+    arena_reset(&cache->arena);
+    cache->n_seq = source->n_seq;
+    cache->width = width;
+    cache->source_start = arena_alloc(&cache->arena, n * sizeof *cache->source_start);
+    cache->source_count = arena_alloc(&cache->arena, n * sizeof *cache->source_count);
+    cache->self = arena_alloc(&cache->arena, n_layers * sizeof *cache->self);
+    cache->cross = arena_alloc(&cache->arena, n_layers * sizeof *cache->cross);
+    int longest = 0;
+    for (int s = 0; s < source->n_seq; s++) {
+        cache->source_start[s] = source->start[s];
+        cache->source_count[s] = source->start[s + 1] - source->start[s];
+        if (cache->source_count[s] > longest) longest = cache->source_count[s];
+    }
+    cache_encode(model, tape, cache, source);
+    const size_t unit = cache_unit(cache, model), wanted = (size_t)(longest + MORE_ROOM) * unit;
+    if (cache->block_size < wanted) {
+        mem_free(cache->block);
+        cache->block_size = wanted;
+        cache->block = mem_alloc(cache->block_size * sizeof(real));
+    }
+    const size_t room = cache->block_size / unit;
+    cache_lay_out(cache, model, cache->block, room < MOST_ROOM ? (int)room : MOST_ROOM);
+}
+
+void model_cache_copy(DecoderCache *cache, const Model *model, int from, int to, int first, int last)
+{
+    for (int i = 0; i < model->decoder.n_layers; i++) {
+        const Tensor *kv = &cache->self[i];
+        const size_t room = (size_t)cache->room, to_row = (size_t)to * room + (size_t)first;
+        memcpy(kv->value + to_row * kv->stride, kv->value + ((size_t)from * room + (size_t)first) * kv->stride,
+               (size_t)(last - first) * kv->stride * sizeof(real));
     }
 }
 
 void model_cache_free(DecoderCache *cache)
 {
+    mem_free(cache->block);
     arena_free(&cache->arena);
+    *cache = (DecoderCache){0};
 }
 
-Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, const int32_t *sequence,
-                          const int32_t *token, int position)
+/* What each of the n rows of a step attends to: one query a row for self-attention; for cross-attention, whose keys the
+ * hypotheses of a sentence share, one span of queries a sentence. */
+typedef struct StepSpans {
+    Spans queries, keys, groups, sources;
+    Ragged tokens;
+} StepSpans;
+
+static StepSpans step_spans(Tape *tape, const DecoderCache *cache, int n, const int32_t *slot, const int32_t *token,
+                            int position)
+{
+    int32_t *block = arena_alloc(&tape->arena, (8 * (size_t)n + 1) * sizeof *block);
+    int32_t *one = block, *first = one + n, *seen = first + n, *group = seen + n, *size = group + n, *source = size + n,
+            *n_source = source + n, *start = n_source + n, n_groups = 0;
+    for (int i = 0; i < n; i++) {
+        const int sentence = slot[i] / cache->width;
+        start[i] = i;
+        one[i] = 1;
+        first[i] = slot[i] * cache->room;
+        seen[i] = position + 1;
+        if (i && sentence == slot[i - 1] / cache->width) {
+            size[n_groups - 1]++;
+            continue;
+        }
+        group[n_groups] = i;
+        size[n_groups] = 1;
+        source[n_groups] = cache->source_start[sentence];
+        n_source[n_groups++] = cache->source_count[sentence];
+    }
+    start[n] = n;
+    return (StepSpans){
+        .queries = {n, start, one}, .keys = {n, first, seen},
+        .groups = {n_groups, group, size}, .sources = {n_groups, source, n_source},
+        .tokens = {.n_seq = n, .n_tokens = n, .start = start, .token = token},
+    };
+}
+
+Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, const int32_t *slot, const int32_t *token,
+                          int position)
 {
     CHECK(!tape->recording, "decoding while recording");
     const Stack *stack = &model->decoder;
     const int d = model->config.d_model;
-    /* Each live sentence is one query; its keys lie in the cache. */
-    int32_t *start = arena_alloc(&tape->arena, (size_t)(n + 1) * sizeof *start),
-            *one = arena_alloc(&tape->arena, (size_t)n * sizeof *one);
-    int32_t *first = arena_alloc(&tape->arena, (size_t)n * sizeof *first),
-            *seen = arena_alloc(&tape->arena, (size_t)n * sizeof *seen);
-    int32_t *source_start = arena_alloc(&tape->arena, (size_t)n * sizeof *source_start);
-    int32_t *source_count = arena_alloc(&tape->arena, (size_t)n * sizeof *source_count);
-    for (int i = 0; i < n; i++) {
-        start[i] = i;
-        one[i] = 1;
-        first[i] = cache->first[sequence[i]];
-        seen[i] = position + 1;
-        source_start[i] = cache->source_start[sequence[i]];
-        source_count[i] = cache->source_count[sequence[i]];
-    }
-    start[n] = n;
-    const Ragged tokens = {.n_seq = n, .n_tokens = n, .start = start, .token = token};
-    const Spans queries = {n, start, one}, keys = {n, first, seen}, sources = {n, source_start, source_count};
-
-    Tensor *x = embedding(tape, &model->target_table, &model->positions, &tokens, position, 0);
+    if (position >= cache->room) cache_grow(cache, model);
+    const StepSpans spans = step_spans(tape, cache, n, slot, token, position);
+    Tensor *x = embedding(tape, &model->target_table, &model->positions, &spans.tokens, position, 0);
     Stream stream = stream_open(model, tape, stack, x);
     for (int i = 0; i < stack->n_layers; i++) {
         Layer *layer = &stack->layer[i];
         Tensor *qkv = project(tape, stream.input, &layer->self_input), *kv = &cache->self[i];
-        for (int s = 0; s < n; s++)
-            memcpy(kv->value + (size_t)(first[s] + position) * kv->stride, qkv->value + (size_t)s * qkv->stride + d,
-                   2 * (size_t)d * sizeof(real));
+        for (int row = 0; row < n; row++)
+            memcpy(kv->value + (size_t)(spans.keys.start[row] + position) * kv->stride,
+                   qkv->value + (size_t)row * qkv->stride + d, 2 * (size_t)d * sizeof(real));
         Tensor *y = attention(tape, tape_columns(tape, qkv, 0, d), tape_columns(tape, kv, 0, d),
-                              tape_columns(tape, kv, d, d), &queries, &keys, model->config.heads, true, 0);
+                              tape_columns(tape, kv, d, d), &spans.queries, &spans.keys, model->config.heads, true, 0);
         stream_add(model, tape, stack, &stream, project(tape, y, &layer->self_output));
+        Tensor *query = project(tape, stream.input, &layer->cross_query);
         stream_add(model, tape, stack, &stream,
-                   cross_attention(model, tape, layer, stream.input, &cache->cross[i], &queries, &sources));
+                   cross_attention(model, tape, layer, query, &cache->cross[i], &spans.groups, &spans.sources));
         stream_add(model, tape, stack, &stream, feed_forward(model, tape, layer, stream.input));
     }
     return stream.input;

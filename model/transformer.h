@@ -70,28 +70,42 @@ void model_thaw(Model *model);
 /* The encoder's output, [n_tokens, D]. */
 Tensor *model_encode(Model *model, Tape *tape, const Ragged *source);
 
-/* Keys and values of one batch during decoding. Each sentence has room for `capacity[s]` positions. */
+/* Keys and values of one batch during decoding. Each sentence has `width` slots, one for each hypothesis about it: those of
+ * sentence s are s * width and on. */
 typedef struct DecoderCache {
-    int n_seq;
-    int32_t *first;          /* [n_seq] a sentence's first row in `self` */
+    int n_seq, width;
+    int room;                             /* positions that a slot has memory for; grows as they come */
     int32_t *source_start, *source_count; /* [n_seq] its rows in the encoder's output */
-    Tensor *self;            /* [decoder_layers], each [sum of capacities, 2D]: keys, values */
-    Tensor *cross;           /* [decoder_layers], each [source tokens, 2D] */
-    Arena arena;             /* owns all of it */
+    Tensor *self;                         /* [decoder_layers], each [n_seq * width * room, 2D]: keys, values */
+    Tensor *cross;                        /* [decoder_layers], each [source tokens, 2D] */
+    real *block;                          /* the values of `self`, kept from batch to batch */
+    size_t block_size;                    /* elements */
+    Arena arena;                          /* owns the rest */
 } DecoderCache;
 
-/* Cross keys and values of all layers, and room for `capacity` target positions a sentence. Starts as zeros; the arena's
- * memory is used again. */
-void model_cache_begin(Model *model, Tape *tape, DecoderCache *cache, const Tensor *memory, const Ragged *source,
-                       const int32_t *capacity);
+/* Encode the source: cross keys and values of all layers, and slots without any position yet. Starts as zeros; memory is used
+ * again. The tape is begun anew. */
+void model_cache_begin(Model *model, Tape *tape, DecoderCache *cache, const Ragged *source, int width);
+/* Positions first .. last-1 of slot `from` become those of slot `to`. Threads may do it at once for different `to`. */
+void model_cache_copy(DecoderCache *cache, const Model *model, int from, int to, int first, int last);
 void model_cache_free(DecoderCache *cache);
 
 /* The decoder's output, [target tokens, D], for targets that begin with BOS. memory: the encoder's output for `source`. */
 Tensor *model_decode(Model *model, Tape *tape, Tensor *memory, const Ragged *source, const Ragged *target);
 
-/* One step: sentence sequence[i] (of the cache) gets `token[i]` at `position`; [n, D]. The tape must not record. */
-Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, const int32_t *sequence,
-                          const int32_t *token, int position);
+/* The queries and keys of one layer's cross-attention, [target tokens, D] and [source tokens, D]. */
+typedef struct CrossAttention {
+    const Tensor *query, *key;
+} CrossAttention;
+
+/* model_decode, and what its cross-attention works with: watched[decoder_layers]. */
+Tensor *model_decode_watched(Model *model, Tape *tape, Tensor *memory, const Ragged *source, const Ragged *target,
+                             CrossAttention *watched);
+
+/* One step: slot[i] (of the cache) gets `token[i]` at `position`, which is its next; [n, D]. The slots of a sentence lie
+ * together. The tape must not record. */
+Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, const int32_t *slot, const int32_t *token,
+                          int position);
 
 /* Logits [rows, V] of decoder outputs. */
 Tensor *model_logits(Model *model, Tape *tape, Tensor *hidden);

@@ -50,6 +50,20 @@ START_TEST(arguments_and_flags)
 }
 END_TEST
 
+START_TEST(several_models)
+{
+    CommandLine line;
+    Error error = {0};
+    char text[] = "ferry|translate|-m|a|file|--model=b";
+    ck_assert_msg(parse(&line, text, &error), "%s", error.text);
+    ck_assert_int_eq(line.n_models, 2);
+    ck_assert_str_eq(line.model[0], "a");
+    ck_assert_str_eq(line.model[1], "b");
+    ck_assert_str_eq(line.flag[FLAG_MODEL], "b");
+    command_free(&line);
+}
+END_TEST
+
 START_TEST(bare_flags_and_a_dash)
 {
     CommandLine line;
@@ -220,6 +234,7 @@ Suite *suite_command(void)
     Suite *suite = suite_create("command");
     TCase *tcase = tcase_create("command");
     tcase_add_test(tcase, arguments_and_flags);
+    tcase_add_test(tcase, several_models);
     tcase_add_test(tcase, bare_flags_and_a_dash);
     tcase_add_test(tcase, refused);
     tcase_add_test(tcase, defaults_then_file_then_flags);

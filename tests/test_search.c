@@ -1,9 +1,11 @@
 /* model/search: greedy search with cached keys and values against decoding whole prefixes; limits; well-formed text; a model
  * that learns a few sentences by heart. */
+#include <math.h>
 #include <string.h>
 
 #include "core/threads.h"
 #include "core/utf8.h"
+#include "model/distribution.h"
 #include "model/search.h"
 #include "tests/sample.h"
 #include "tests/suites.h"
@@ -15,6 +17,14 @@ static const ModelConfig tiny = {
 };
 
 static const SearchOptions generous = {.max_ratio = 1.5, .max_extra = 10};
+
+static void translate(Model *model, const Ragged *source, const SearchOptions *options, Arena *arena, Translation *out)
+{
+    Search search;
+    search_init(&search, &model, 1);
+    search_translate(&search, &(SearchInput){.source = *source}, options, arena, out);
+    search_free(&search);
+}
 
 /* A sentence on its way without a cache: BOS and the tokens so far. */
 typedef struct Prefix {
@@ -60,17 +70,16 @@ static int decode_whole_prefixes(Model *model, const Ragged *source, Arena *aren
 {
     Tape whole = {0}, step = {0};
     DecoderCache cache = {0};
-    int32_t capacity[64], live[64];
+    int32_t live[64];
     int n_live = 0, n_ended = 0;
     for (int s = 0; s < source->n_seq; s++) {
         const int n = source->start[s + 1] - source->start[s] - 1;
         prefix[s] = arena_zalloc(arena, sizeof **prefix);
         prefix[s]->token[prefix[s]->n++] = TOKEN_BOS;
-        prefix[s]->limit = capacity[s] = (int)(1.5 * n + 10);
+        prefix[s]->limit = (int)(1.5 * n + 10);
         live[n_live++] = s;
     }
-    tape_begin(&step, false);
-    model_cache_begin(model, &step, &cache, model_encode(model, &step, source), source, capacity);
+    model_cache_begin(model, &step, &cache, source, 1);
     for (int position = 0; n_live; position++) {
         const Tensor *logits = compare_step(model, &whole, &step, &cache, source, n_live, live, prefix, position);
         int n_left = 0;
@@ -104,7 +113,6 @@ START_TEST(equals_decoding_without_a_cache)
     ModelConfig config = tiny;
     config.norm = _i ? MODEL_PRE_NORM : MODEL_POST_NORM;
     Arena arena = {0};
-    Search search = {0};
     int n_ended = 0, n_all = 0;
     for (uint64_t seed = 0; seed < 6; seed++) {
         enum { N = 17 };
@@ -115,13 +123,12 @@ START_TEST(equals_decoding_without_a_cache)
         n_all += N;
         model_freeze(model, PRECISION_FP32);
         Translation out[N];
-        search_greedy(&search, model, &source, &generous, &arena, out);
+        translate(model, &source, &generous, &arena, out);
         for (int s = 0; s < N; s++) assert_translation(&out[s], prefix[s]->n - 1, prefix[s]->token + 1);
         model_free(model);
     }
     /* Both ways of ending occur. */
     ck_assert_msg(n_ended > n_all / 10 && n_ended < n_all, "%d of %d sentences ended", n_ended, n_all);
-    search_free(&search);
     arena_free(&arena);
 }
 END_TEST
@@ -132,27 +139,25 @@ START_TEST(independent_of_the_batch)
     enum { N = 40 };
     kernels_init();
     Arena arena = {0};
-    Search search = {0};
     Model *model = sample_model(&tiny, 2, false);
     model_freeze(model, PRECISION_FP32);
     const Ragged source = sample_batch(&arena, 3, N, 0, 20, tiny.vocab_size).source;
     Translation together[N], alone, reversed[N];
     threads_set(2);
-    search_greedy(&search, model, &source, &generous, &arena, together);
+    translate(model, &source, &generous, &arena, together);
     threads_set(1);
     int32_t token[N * 21], start[N + 1] = {0};
     for (int s = 0; s < N; s++) {
         const Ragged one = sample_sentence(&arena, &source, N - 1 - s);
-        search_greedy(&search, model, &one, &generous, &arena, &alone);
+        translate(model, &one, &generous, &arena, &alone);
         assert_translation(&alone, together[N - 1 - s].n, together[N - 1 - s].token);
         memcpy(token + start[s], one.token, (size_t)one.n_tokens * sizeof *token);
         start[s + 1] = start[s] + one.n_tokens;
     }
     threads_set(3);
-    search_greedy(&search, model, &(Ragged){N, start[N], start, token}, &generous, &arena, reversed);
+    translate(model, &(Ragged){N, start[N], start, token}, &generous, &arena, reversed);
     for (int s = 0; s < N; s++) assert_translation(&reversed[N - 1 - s], together[s].n, together[s].token);
     model_free(model);
-    search_free(&search);
     arena_free(&arena);
 }
 END_TEST
@@ -161,20 +166,20 @@ END_TEST
 START_TEST(limits)
 {
     enum { N = 12 };
-    static const SearchOptions cases[] = {{1.5, 3, NULL}, {2, 0, NULL}, {0, 5, NULL}, {0.3, 0, NULL}, {0.99, -4, NULL}};
+    static const SearchOptions cases[] = {{.max_ratio = 1.5, .max_extra = 3}, {.max_ratio = 2}, {.max_extra = 5},
+                                          {.max_ratio = 0.3}, {.max_ratio = 0.99, .max_extra = -4}};
     kernels_init();
     uint8_t bytes[9];
     memset(bytes, 'a', sizeof bytes);
     bytes[TOKEN_PAD] = bytes[TOKEN_BOS] = bytes[TOKEN_EOS] = 0xFF;
     Arena arena = {0};
-    Search search = {0};
     Model *model = sample_model(&tiny, 2, false);
     const Ragged source = sample_batch(&arena, 3, N, 0, 20, tiny.vocab_size).source;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         SearchOptions options = cases[c];
         options.utf8_bytes = bytes;
         Translation out[N];
-        search_greedy(&search, model, &source, &options, &arena, out);
+        translate(model, &source, &options, &arena, out);
         for (int s = 0; s < N; s++) {
             const int n = source.start[s + 1] - source.start[s] - 1;
             const int limit = (int)(options.max_ratio * n + options.max_extra);
@@ -182,7 +187,6 @@ START_TEST(limits)
         }
     }
     model_free(model);
-    search_free(&search);
     arena_free(&arena);
 }
 END_TEST
@@ -200,13 +204,12 @@ START_TEST(text_is_well_formed)
     config.vocab_size = VOCAB;
     const SearchOptions options = {.max_ratio = 1, .max_extra = 3, .utf8_bytes = bytes};
     Arena arena = {0};
-    Search search = {0};
     int n_characters[5] = {0}, n_ended = 0, n_cut = 0;
     for (uint64_t seed = 0; seed < 40; seed++) {
         Model *model = sample_model(&config, seed, false);
         const Ragged source = sample_batch(&arena, seed, N, 0, 20, VOCAB).source;
         Translation out[N];
-        search_greedy(&search, model, &source, &options, &arena, out);
+        translate(model, &source, &options, &arena, out);
         for (int s = 0; s < N; s++) {
             const int limit = source.start[s + 1] - source.start[s] - 1 + 3;
             char text[64];
@@ -223,27 +226,103 @@ START_TEST(text_is_well_formed)
                 n_characters[n]++;
                 i += (int)n;
             }
-            n_ended += out[s].n < limit - 3;
-            n_cut += out[s].n < limit && out[s].n >= limit - 3;
+            n_ended += out[s].n < limit;
+            n_cut += out[s].n == limit;
         }
         model_free(model);
     }
     /* It was put to the test. */
     for (int n = 1; n <= 4; n++) ck_assert_msg(n_characters[n] > 20, "%d characters of %d bytes", n_characters[n], n);
     ck_assert_msg(n_ended > 0 && n_cut > 20, "%d ended, %d cut", n_ended, n_cut);
-    search_free(&search);
     arena_free(&arena);
 }
 END_TEST
 
-START_TEST(best_token)
+START_TEST(best_tokens)
 {
-    static const real logits[] = {9, 9, 1, 3, 5, 5, 4};
-    static const uint8_t bytes[] = {0xFF, 0xFF, 0, 'a', 0xC3, 0xC3, 0xA9};
-    ck_assert_int_eq(search_best_token(7, logits, NULL, UTF8_START), 4); /* not PAD or BOS; of equals the first */
-    ck_assert_int_eq(search_best_token(7, logits, bytes, UTF8_START), 4);
-    ck_assert_int_eq(search_best_token(7, logits, bytes, utf8_next(UTF8_START, 0xC3)), 6);
-    ck_assert_int_eq(search_best_token(3, logits, NULL, UTF8_START), TOKEN_EOS);
+    static const real logits[] = {9, 9, 1, 3, 5, 5, 4, (real)NAN};
+    static const uint8_t bytes[] = {0xFF, 0xFF, 0, 'a', 0xC3, 0xC3, 0xA9, 'b'};
+    static const struct {
+        Constraint constraint;
+        int k, n;
+        int32_t token[5];
+    } cases[] = {
+        {{NULL, UTF8_START, 9}, 5, 5, {4, 5, 6, 3, 2}}, /* not PAD or BOS, nor NaN; of equals the first */
+        {{NULL, UTF8_START, 9}, 1, 1, {4}},
+        {{NULL, UTF8_START, 0}, 3, 1, {TOKEN_EOS}}, /* no room for more */
+        {{bytes, UTF8_START, 2}, 3, 3, {4, 5, 3}},
+        {{bytes, UTF8_START, 1}, 3, 2, {3, TOKEN_EOS}}, /* no room for the second byte of a character */
+        {{bytes, UTF8_START, 9}, 2, 2, {4, 5}},
+    };
+    const Distribution d = {.n = 1, .n_tokens = 8, .n_models = 1, .bound = logits, .stride = 8};
+    int32_t token[8];
+    real rank[8];
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        ck_assert_int_eq(distribution_top(&d, 0, &cases[c].constraint, cases[c].k, token, rank), cases[c].n);
+        for (int i = 0; i < cases[c].n; i++) ck_assert_int_eq(token[i], cases[c].token[i]);
+    }
+    const Constraint inside = {bytes, utf8_next(UTF8_START, 0xC3), 1};
+    ck_assert_int_eq(distribution_top(&d, 0, &inside, 3, token, rank), 1);
+    ck_assert_int_eq(token[0], 6);
+}
+END_TEST
+
+/* The heap finds what sorting finds, ties and all. */
+START_TEST(best_tokens_of_many)
+{
+    enum { V = 1000 };
+    real logits[V], rank[V];
+    int32_t all[V], top[V];
+    const Distribution d = {.n = 1, .n_tokens = V, .n_models = 1, .bound = logits, .stride = V};
+    const Constraint any = {NULL, UTF8_START, 9};
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        const RandomStream stream = random_stream(seed, RANDOM_TEST, 0, 0);
+        for (int t = 0; t < V; t++) logits[t] = (real)random_below(&stream, (uint64_t)t, seed < 2 ? 50 : 1000000);
+        const int n_all = distribution_top(&d, 0, &any, V, all, rank);
+        ck_assert_int_eq(n_all, V - 2);
+        for (int i = 1; i < n_all; i++) {
+            const real before = logits[all[i - 1]], here = logits[all[i]];
+            ck_assert(before > here || (before == here && all[i - 1] < all[i]));
+        }
+        for (int k = 1; k < V; k += k < 20 ? 1 : 97) {
+            ck_assert_int_eq(distribution_top(&d, 0, &any, k, top, rank), k);
+            ck_assert_mem_eq(top, all, (size_t)k * sizeof *top);
+        }
+    }
+}
+END_TEST
+
+/* Of two models, the tokens with the highest mean probabilities, though few means are computed. */
+START_TEST(best_tokens_of_two_models)
+{
+    enum { V = 500, ROWS = 3, K = 20 };
+    kernels_init();
+    Arena arena = {0};
+    Tensor tensors[2], *logits[] = {&tensors[0], &tensors[1]};
+    for (int m = 0; m < 2; m++) {
+        tensors[m] = (Tensor){.rows = ROWS, .cols = V, .stride = V, .value = arena_alloc(&arena, ROWS * V * sizeof(real))};
+        sample_normal((uint64_t)m, 3, ROWS * V, tensors[m].value);
+    }
+    const Distribution d = distribution_of(&arena, logits, 2);
+    const Constraint any = {NULL, UTF8_START, 9};
+    for (int row = 0; row < ROWS; row++) {
+        int32_t token[K];
+        real rank[K];
+        double sum = 0;
+        ck_assert_int_eq(distribution_top(&d, row, &any, K, token, rank), K);
+        for (int32_t t = 0; t < V; t++) {
+            sum += exp(distribution_log(&d, row, t));
+            bool among = t == TOKEN_PAD || t == TOKEN_BOS;
+            for (int i = 0; i < K; i++) among |= token[i] == t;
+            ck_assert(among || distribution_rank(&d, row, t) <= rank[K - 1]);
+        }
+        ck_assert_double_eq_tol(sum, 1, 1e-5);
+        for (int i = 0; i < K; i++) {
+            ck_assert(rank[i] == distribution_rank(&d, row, token[i]));
+            ck_assert(!i || rank[i] <= rank[i - 1]);
+        }
+    }
+    arena_free(&arena);
 }
 END_TEST
 
@@ -279,15 +358,13 @@ START_TEST(learns_by_heart)
     ck_assert_msg(first > 2.5, "%g a token at first", first);
     ck_assert_msg(sums.nll / n_tokens < 0.02, "%g a token in the end", sums.nll / n_tokens);
     model_freeze(model, PRECISION_FP32);
-    Search search = {0};
     Translation out[N];
-    search_greedy(&search, model, &batch.source, &generous, &arena, out);
+    translate(model, &batch.source, &generous, &arena, out);
     for (int s = 0; s < N; s++)
         assert_translation(&out[s], batch.target.start[s + 1] - batch.target.start[s] - 1,
                            batch.label + batch.target.start[s]);
     adam_free(&adam);
     model_free(model);
-    search_free(&search);
     tape_free(&tape);
     arena_free(&arena);
 }
@@ -301,7 +378,9 @@ Suite *suite_search(void)
     tcase_add_test(tcase, independent_of_the_batch);
     tcase_add_test(tcase, limits);
     tcase_add_test(tcase, text_is_well_formed);
-    tcase_add_test(tcase, best_token);
+    tcase_add_test(tcase, best_tokens);
+    tcase_add_test(tcase, best_tokens_of_many);
+    tcase_add_test(tcase, best_tokens_of_two_models);
     tcase_add_loop_test(tcase, learns_by_heart, 0, 2);
     tcase_set_timeout(tcase, 60);
     suite_add_tcase(suite, tcase);

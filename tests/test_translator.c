@@ -5,6 +5,7 @@
 
 #include "core/kernels.h"
 #include "core/memory.h"
+#include "core/threads.h"
 #include "data/learner.h"
 #include "tests/sample.h"
 #include "tests/suites.h"
@@ -75,7 +76,7 @@ static void free_texts(Text *text, size_t n)
     for (size_t i = 0; i < n; i++) text_free(&text[i]);
 }
 
-/* Each line alone gives what all of them give at once, in any number of batches. */
+/* Each line alone gives what all of them give at once, in any number of batches, on any number of threads. */
 START_TEST(lines_keep_their_places)
 {
     Text alone[N], out[N];
@@ -84,8 +85,9 @@ START_TEST(lines_keep_their_places)
     ck_assert(alone[0].n != alone[2].n || memcmp(alone[0].data, alone[2].data, alone[0].n)); /* the model tells them apart */
     ck_assert(!alone[1].n && !alone[3].n);
     const int64_t batch_tokens[] = {1, 5, 12, 100000};
-    for (size_t b = 0; b < sizeof batch_tokens / sizeof *batch_tokens; b++) {
-        options.decode_batch_tokens = batch_tokens[b];
+    for (int b = 0; b < 12; b++) {
+        options.decode_batch_tokens = batch_tokens[b % 4];
+        threads_set(b / 4 + 1);
         ck_assert(translate(lines, N, NULL, out));
         for (int i = 0; i < N; i++) assert_same(&alone[i], &out[i]);
         free_texts(out, N);

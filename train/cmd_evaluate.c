@@ -4,8 +4,8 @@
 
 #include "core/memory.h"
 #include "train/command.h"
+#include "train/ensemble.h"
 #include "train/files.h"
-#include "train/run.h"
 #include "train/scores.h"
 #include "train/sets.h"
 
@@ -70,10 +70,10 @@ static bool add_configured(Table *table, const Options *o, Error *error)
     return good;
 }
 
-static void score(const Table *table, Run *run)
+static void score(const Table *table, const Ensemble *ensemble)
 {
     Translator translator;
-    translator_init(&translator, run->model, run->tokenizer, &run->options);
+    ensemble_translator(ensemble, &translator);
     translator.reports = isatty(STDERR_FILENO);
     printf("set\tsentences\tbleu\tchrf\texact\n");
     for (int i = 0; i < table->n; i++) {
@@ -101,14 +101,14 @@ bool cmd_evaluate(CommandLine *line, Error *error)
     if (line->n_arguments == 1)
         return error_usage(error, "evaluate takes a source and a reference file, or neither (then the validation set of the "
                            "run, and its data.tests)");
-    Run run;
-    if (!run_open(&run, line, error)) return false;
+    Ensemble ensemble;
+    if (!ensemble_open(&ensemble, line, error)) return false;
     Table table = {0};
     const char **file = line->argument;
     const bool good = line->n_arguments ? add_files(&table, path_name(file[0]), file[0], file[1], error)
-                                        : add_configured(&table, &run.options, error);
-    if (good) score(&table, &run);
+                                        : add_configured(&table, &ensemble.run[0].options, error);
+    if (good) score(&table, &ensemble);
     free_table(&table);
-    run_close(&run);
+    ensemble_close(&ensemble);
     return good;
 }

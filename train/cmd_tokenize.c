@@ -6,10 +6,7 @@ static bool tokenize(const Tokenizer *tokenizer, TokenizerCache *cache, const ch
     (void)error;
     Tokens tokens = {0};
     tokenizer_encode(tokenizer, cache, line, length, &tokens);
-    for (size_t i = 0; i < tokens.n; i++) {
-        if (i) text_append(out, " ", 1);
-        tokenizer_show(tokenizer, tokens.token[i], out);
-    }
+    tokenizer_show_all(tokenizer, tokens.token, tokens.n, out);
     tokenizer_tokens_free(&tokens);
     return true;
 }

@@ -56,6 +56,7 @@ static bool set_flag(CommandLine *line, int id, Arguments *arguments, const char
     if (!flags[id].value && attached) return error_usage(error, "%s takes no value", name);
     const char *value = flags[id].value ? take_value(arguments, name, attached, error) : "";
     if (value) line->flag[id] = value;
+    if (value && id == FLAG_MODEL) line->model[line->n_models++] = value;
     return value != NULL;
 }
 
@@ -181,7 +182,8 @@ bool command_parse(CommandLine *line, int argc, char **argv, Error *error)
                            argv[1]);
     const Command *command = command_find(bare_flag ? "help" : argv[1], error);
     if (!command) return false;
-    *line = (CommandLine){.command = command, .argument = mem_alloc((size_t)argc * sizeof *line->argument)};
+    *line = (CommandLine){.command = command, .argument = mem_alloc((size_t)argc * sizeof *line->argument),
+                          .model = mem_alloc((size_t)argc * sizeof *line->model)};
     Arguments arguments = {.next = argv + (bare_flag ? 1 : 2)};
     if (parse_arguments(line, &arguments, error) && check_complete(line, error)) return true;
     command_free(line);
@@ -193,6 +195,7 @@ void command_free(CommandLine *line)
     for (int i = 0; i < line->n_settings; i++) mem_free(line->setting[i].key);
     mem_free(line->setting);
     mem_free(line->argument);
+    mem_free(line->model);
     *line = (CommandLine){0};
 }
 

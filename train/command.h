@@ -27,6 +27,8 @@ typedef struct Setting {
 typedef struct CommandLine {
     const Command *command;
     const char *flag[N_FLAGS]; /* the value of each flag ("" if it takes none), NULL where it wasn't given */
+    const char **model;        /* [n_models]: the values of all --model, the last of which is flag[FLAG_MODEL] */
+    int n_models;
     const char **argument;     /* [n_arguments]: what is no flag */
     int n_arguments;
     Setting *setting; /* [n_settings], in their order */

@@ -21,6 +21,7 @@ enum { MATMUL_CHOICE_AUTO, MATMUL_CHOICE_PACKED, MATMUL_CHOICE_OPENBLAS };
 enum { BEST_BLEU, BEST_LOSS };
 enum { WEIGHTS_EMA, WEIGHTS_RAW };
 enum { ON_NONFINITE_STOP, ON_NONFINITE_SKIP };
+enum { LENGTH_NORM_PLAIN, LENGTH_NORM_GNMT, LENGTH_NORM_NONE };
 
 /* One field an option, named section_name: options.model_d_model. Texts are owned: never NULL, "" when not set. */
 typedef struct Options {

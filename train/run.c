@@ -217,9 +217,15 @@ static bool load(Run *run, Error *error)
 
 bool run_open(Run *run, const CommandLine *line, Error *error)
 {
+    if (line->n_models > 1) return error_usage(error, "%s takes one model; -m stands there twice", line->command->name);
+    return run_open_model(run, line->flag[FLAG_MODEL], line, error);
+}
+
+bool run_open_model(Run *run, const char *model, const CommandLine *line, Error *error)
+{
     *run = (Run){0};
     char *checkpoint = NULL;
-    if (!run_locate(line->flag[FLAG_MODEL], &run->folder, &checkpoint, error)) return false;
+    if (!run_locate(model, &run->folder, &checkpoint, error)) return false;
     char *config = path_join(run->folder, RUN_CONFIG);
     bool good = command_options(line, config, &run->options, error);
     if (good) {

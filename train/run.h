@@ -28,6 +28,8 @@ typedef struct Run {
 /* Open the model that -m names: a run folder (its best checkpoint, else its last) or a checkpoint in one. Starts the
  * machine. */
 bool run_open(Run *run, const CommandLine *line, Error *error);
+/* The same with the name of a model; the command line says the options. */
+bool run_open_model(Run *run, const char *model, const CommandLine *line, Error *error);
 void run_close(Run *run);
 
 /* The folder and the checkpoint that a name of a model stands for, as run_open finds them; free both with mem_free. */

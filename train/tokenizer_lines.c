@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "data/lines.h"
@@ -42,4 +43,27 @@ bool tokenizer_lines(const CommandLine *line, TokenizerLine *function, Error *er
     tokenizer_free(tokenizer);
     lines_close(reader);
     return got == 0;
+}
+
+void tokenizer_show_all(const Tokenizer *tokenizer, const int32_t *token, size_t n, Text *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i) text_append(out, " ", 1);
+        tokenizer_show(tokenizer, token[i], out);
+    }
+}
+
+bool tokenizer_read_all(const Tokenizer *tokenizer, const char *line, size_t length, Tokens *tokens, Error *error)
+{
+    for (const char *end = line + length, *token = line; token < end;) {
+        const char *stop = memchr(token, ' ', (size_t)(end - token));
+        if (!stop) stop = end;
+        if (stop > token) {
+            int32_t number = tokenizer_find(tokenizer, token, (size_t)(stop - token));
+            if (number < 0) return error_set(error, "'%.*s' is not a token of this model", (int)(stop - token), token);
+            tokenizer_append(tokens, number);
+        }
+        token = stop + 1;
+    }
+    return true;
 }
