@@ -37,28 +37,48 @@ void norm_forward(Tape *tape, Node *node)
     arena_release(&tape->arena, mark);
 }
 
+/* Where one of the gradients of the inputs goes, row by row */
+typedef struct Destination {
+    real *grad;
+    size_t stride;
+    bool add; /* to what is there; else write */
+} Destination;
+
+static Destination destination(Tape *tape, Tensor *t)
+{
+    Destination d = {.stride = t->stride};
+    d.grad = tape_grad_first(tape, t, &d.add);
+    return d;
+}
+
+static void give(const Destination *d, int i, int cols, const real *gradient, const real *mask)
+{
+    real *row = d->grad + (size_t)i * d->stride;
+    kernel.add_masked(cols, d->add ? row : NULL, gradient, mask, row);
+}
+
 void norm_backward(Tape *tape, Node *node)
 {
     NormNode *n = (NormNode *)node;
     const int rows = n->y->rows, cols = n->y->cols, n_tiles = rows_tiles(rows);
-    real *gx = tape_grad(tape, n->x), *gz = n->z ? tape_grad(tape, n->z) : NULL, *gsum = n->z ? n->sum->grad : gx;
+    const real *gy = tape_grad(tape, n->y), *gsum = n->z ? n->sum->grad : NULL; /* NULL: nothing else depends on the sum */
+    const Destination gx = destination(tape, n->x), gz = n->z ? destination(tape, n->z) : gx;
     ArenaMark mark = arena_mark(&tape->arena);
-    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
+    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)(ROW_TILE + 1) * (size_t)cols);
     /* each tile's share of the gradients of gain and bias */
     real *partial = arena_zalloc(&tape->arena, 2 * (size_t)n_tiles * (size_t)cols * sizeof(real));
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++) {
-        const real *drop = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
-        real *ggain = partial + 2 * (size_t)tile * (size_t)cols;
+        real *own = threads_scratch_self(&scratch), *ggain = partial + 2 * (size_t)tile * (size_t)cols;
+        const real *drop = rows_mask(&n->dropout, tile, rows, cols, own + cols);
         for (int i = tile * ROW_TILE; i < rows_end(tile, rows); i++) {
-            real *gs = gsum + (size_t)i * n->sum->stride;
+            /* the gradient of the sum, at once in its place if that is the first to come there */
+            real *gs = gx.add ? own : gx.grad + (size_t)i * gx.stride;
             kernel.layer_norm_row_backward(cols, n->sum->value + (size_t)i * n->sum->stride, n->gain->value,
-                                           n->statistics + 2 * (size_t)i, n->y->grad + (size_t)i * n->y->stride, gs, ggain,
-                                           ggain + cols);
-            if (!n->z) continue;
-            kernel.add_masked(cols, gs, NULL, gx + (size_t)i * n->x->stride);
-            kernel.add_masked(cols, gs, drop ? drop + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL,
-                              gz + (size_t)i * n->z->stride);
+                                           n->statistics + 2 * (size_t)i, gy + (size_t)i * n->y->stride,
+                                           gsum ? gsum + (size_t)i * n->sum->stride : NULL, gs, ggain, ggain + cols);
+            if (n->z) give(&gz, i, cols, gs, drop ? drop + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL);
+            if (gx.add) give(&gx, i, cols, gs, NULL);
         }
     }
     rows_add_partials(partial, 2 * (size_t)cols, n_tiles, cols, tape_grad(tape, n->gain));

@@ -7,7 +7,8 @@
 typedef struct ActivationNode {
     Node node;
     Tensor *x, *y;
-    real *gx;
+    real *gx; /* backward: where the gradient of x goes, and what it is added to (NULL: nothing) */
+    const real *before;
     Activation kind;
     Dropout dropout;
 } ActivationNode;
@@ -20,8 +21,8 @@ static void tile_forward(const ActivationNode *n, size_t at, int count, const re
 
 static void tile_backward(const ActivationNode *n, size_t at, int count, const real *mask)
 {
-    (n->kind == ACTIVATE_RELU ? kernel.relu_backward : kernel.gelu_backward)(count, n->x->value + at, mask, n->y->grad + at,
-                                                                             n->gx + at);
+    (n->kind == ACTIVATE_RELU ? kernel.relu_backward : kernel.gelu_backward)(
+        count, n->x->value + at, mask, n->y->grad + at, n->before ? n->before + at : NULL, n->gx + at);
 }
 
 static void run(Tape *tape, const ActivationNode *n,
@@ -45,7 +46,9 @@ static void forward(Tape *tape, Node *node)
 static void backward(Tape *tape, Node *node)
 {
     ActivationNode *n = (ActivationNode *)node;
-    n->gx = tape_grad(tape, n->x);
+    bool add;
+    n->gx = tape_grad_first(tape, n->x, &add);
+    n->before = add ? n->gx : NULL;
     run(tape, n, tile_backward);
 }
 

@@ -44,12 +44,12 @@ static void backward(Tape *tape, Node *node)
     ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
     real *masked = n->y->grad, *gtable = tape_grad(tape, n->table);
     if (n->dropout.threshold) {
-        masked = arena_zalloc(&tape->arena, (size_t)rows * (size_t)cols * sizeof(real));
+        masked = arena_alloc(&tape->arena, (size_t)rows * (size_t)cols * sizeof(real));
 #pragma omp parallel for schedule(static)
         for (int tile = 0; tile < n_tiles; tile++) {
             const real *drop = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
             size_t at = (size_t)tile * ROW_TILE * (size_t)cols;
-            kernel.add_masked((rows_end(tile, rows) - tile * ROW_TILE) * cols, n->y->grad + at, drop, masked + at);
+            kernel.add_masked((rows_end(tile, rows) - tile * ROW_TILE) * cols, NULL, n->y->grad + at, drop, masked + at);
         }
     }
     /* Two tokens may be the same word, so threads share out columns, not rows. */

@@ -44,8 +44,8 @@ static void sum_and_round(Tape *tape, Tensor *y, real *gbias, bool rounds)
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++)
         for (int i = tile * ROW_TILE; i < rows_end(tile, y->rows); i++) {
-            real *row = y->grad + (size_t)i * y->stride;
-            if (gbias) kernel.add_masked(cols, row, NULL, partial + (size_t)tile * (size_t)cols);
+            real *row = y->grad + (size_t)i * y->stride, *sum = partial + (size_t)tile * (size_t)cols;
+            if (gbias) kernel.add_masked(cols, sum, row, NULL, sum);
             if (rounds) matmul_round_rows(1, cols, row, y->stride);
         }
     if (gbias) rows_add_partials(partial, (size_t)cols, n_tiles, cols, gbias);

@@ -10,5 +10,5 @@ const real *rows_mask(const Dropout *dropout, int tile, int rows, int cols, real
 
 void rows_add_partials(const real *partial, size_t stride, int n_tiles, int cols, real *total)
 {
-    for (int tile = 0; tile < n_tiles; tile++) kernel.add_masked(cols, partial + (size_t)tile * stride, NULL, total);
+    for (int tile = 0; tile < n_tiles; tile++) kernel.add_masked(cols, total, partial + (size_t)tile * stride, NULL, total);
 }

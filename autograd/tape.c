@@ -94,10 +94,11 @@ static void run(Tape *tape, Node *node, bool backward)
 void tape_backward(Tape *tape)
 {
     for (Node *node = tape->last; node; node = node->previous) {
-        for (Tensor *t = node->made; t; t = t->next) tape_grad(tape, t); /* zero if nothing depends on t */
-        run(tape, node, true);
+        bool matters = false; /* whether what is differentiated depends on it */
+        for (Tensor *t = node->made; t; t = t->next) matters = matters || t->grad;
+        if (matters) run(tape, node, true);
         for (Tensor *t = node->made; t; t = t->next) {
-            pool_release(tape->gradients, t->grad);
+            if (t->grad) pool_release(tape->gradients, t->grad);
             t->grad = NULL;
             t->wants_grad = false;
         }

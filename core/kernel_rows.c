@@ -79,12 +79,15 @@ void KERNEL_NAME(add_scaled)(int n, real a, const real *x, real *y)
     for (int i = 0; i < n; i++) y[i] += a * x[i];
 }
 
-void KERNEL_NAME(add_masked)(int n, const real *x, const real *mask, real *y)
+void KERNEL_NAME(add_masked)(int n, const real *before, const real *x, const real *mask, real *y)
 {
-    if (!mask)
-        for (int i = 0; i < n; i++) y[i] += x[i];
+    if (!before && !mask) memcpy(y, x, (size_t)n * sizeof(real));
+    else if (!before)
+        for (int i = 0; i < n; i++) y[i] = x[i] * mask[i];
+    else if (!mask)
+        for (int i = 0; i < n; i++) y[i] = before[i] + x[i];
     else
-        for (int i = 0; i < n; i++) y[i] += x[i] * mask[i];
+        for (int i = 0; i < n; i++) y[i] = before[i] + x[i] * mask[i];
 }
 
 double KERNEL_NAME(sum_of_squares)(int n, const real *x)
@@ -149,7 +152,7 @@ void KERNEL_NAME(layer_norm_row)(int n, const real *x, const real *z, const real
 }
 
 void KERNEL_NAME(layer_norm_row_backward)(int n, const real *s, const real *gain, const real statistics[2], const real *gy,
-                                          real *gs, real *ggain, real *gbias)
+                                          const real *before, real *gs, real *ggain, real *gbias)
 {
     const real mean = statistics[0], inverse = statistics[1];
     /* With h = (s - mean) * inverse and g = gy * gain: gs = inverse * (g - average(g) - h * average(g h)). */
@@ -170,7 +173,11 @@ void KERNEL_NAME(layer_norm_row_backward)(int n, const real *s, const real *gain
         gbias[i + lane] += out;
     }
     const real average_g = vec_sum(sum_g) / (real)n, average_gh = vec_sum(sum_gh) / (real)n;
-    for (i = 0; i < n; i++) gs[i] += inverse * (gy[i] * gain[i] - average_g - (s[i] - mean) * inverse * average_gh);
+    if (before)
+        for (i = 0; i < n; i++)
+            gs[i] = before[i] + inverse * (gy[i] * gain[i] - average_g - (s[i] - mean) * inverse * average_gh);
+    else
+        for (i = 0; i < n; i++) gs[i] = inverse * (gy[i] * gain[i] - average_g - (s[i] - mean) * inverse * average_gh);
 }
 
 /* ---- activations ---- */
@@ -184,12 +191,16 @@ void KERNEL_NAME(relu)(int n, const real *x, const real *mask, real *y)
         for (int i = 0; i < n; i++) y[i] = (0 > x[i] ? 0 : x[i]) * mask[i];
 }
 
-void KERNEL_NAME(relu_backward)(int n, const real *x, const real *mask, const real *gy, real *gx)
+void KERNEL_NAME(relu_backward)(int n, const real *x, const real *mask, const real *gy, const real *before, real *gx)
 {
-    if (!mask)
-        for (int i = 0; i < n; i++) gx[i] += x[i] > 0 ? gy[i] : 0;
+    if (!mask && !before)
+        for (int i = 0; i < n; i++) gx[i] = x[i] > 0 ? gy[i] : 0;
+    else if (!mask)
+        for (int i = 0; i < n; i++) gx[i] = before[i] + (x[i] > 0 ? gy[i] : 0);
+    else if (!before)
+        for (int i = 0; i < n; i++) gx[i] = x[i] > 0 ? gy[i] * mask[i] : 0;
     else
-        for (int i = 0; i < n; i++) gx[i] += x[i] > 0 ? gy[i] * mask[i] : 0;
+        for (int i = 0; i < n; i++) gx[i] = before[i] + (x[i] > 0 ? gy[i] * mask[i] : 0);
 }
 
 /* The normal distribution's density and cumulative function at x. In fp32 the tail by Abramowitz and Stegun 7.1.26 (error below
@@ -221,7 +232,7 @@ void KERNEL_NAME(gelu)(int n, const real *x, const real *mask, real *y)
     }
 }
 
-void KERNEL_NAME(gelu_backward)(int n, const real *x, const real *mask, const real *gy, real *gx)
+void KERNEL_NAME(gelu_backward)(int n, const real *x, const real *mask, const real *gy, const real *before, real *gx)
 {
     /* d/dx x F(x) = F(x) + x f(x), F and f the normal distribution's cumulative and density functions */
     for (int i = 0; i < n; i += LANES) {
@@ -231,7 +242,8 @@ void KERNEL_NAME(gelu_backward)(int n, const real *x, const real *mask, const re
         Vec g = whole ? vec_load(gy + i) : vec_load_part(gy + i, count, 0), cumulative;
         const Vec density = normal(v, &cumulative);
         if (mask) g *= whole ? vec_load(mask + i) : vec_load_part(mask + i, count, 0);
-        const Vec sum = (whole ? vec_load(gx + i) : vec_load_part(gx + i, count, 0)) + g * (cumulative + v * density);
+        Vec sum = g * (cumulative + v * density);
+        if (before) sum += whole ? vec_load(before + i) : vec_load_part(before + i, count, 0);
         if (whole) vec_store(gx + i, sum);
         else vec_store_part(gx + i, count, sum);
     }

@@ -4,12 +4,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Some ten microseconds: a step has hundreds of parallel regions, and to sleep and be woken for each took an eighth of its
+ * time. */
+#define SPINS "2000"
+
 void threads_wait_politely(char **argv)
 {
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
     char path[4096];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1); /* by its own name, or ps would call it "exe" */
-    if (n <= 0 || setenv("OMP_WAIT_POLICY", "passive", 0) != 0) return;
+    if (n <= 0 || setenv("OMP_WAIT_POLICY", "passive", 0) != 0 || setenv("GOMP_SPINCOUNT", SPINS, 0) != 0) return;
     path[n] = '\0';
     execv(path, argv);
 }

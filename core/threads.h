@@ -9,7 +9,8 @@
 
 /* For main, first of all. GNU OpenMP's threads wait for each other by spinning for milliseconds, which costs ten times the time
  * when other programs want the processor, and gains little when none does. It reads its environment only while it loads:
- * unless the user has set it, set OMP_WAIT_POLICY=passive and start this program again. Where that can't be done, go on. */
+ * unless the user has set it, let them spin for microseconds only, and start this program again. Where that can't be done, go
+ * on. */
 void threads_wait_politely(char **argv);
 
 /* Use n threads; 0: OMP_NUM_THREADS if set, else all cores. */

@@ -181,20 +181,20 @@ START_TEST(flat_blocks)
             sum_add(&want, (double)factor * (double)x[i]);
             expect_near((double)got[i], want, "add_scaled %d: %d", n, i);
         }
-        for (int masked = 0; masked < 2; masked++) {
+        for (int masked = 0; masked < 4; masked++) { /* from 2 on: added to nothing */
             memcpy(got, y, (size_t)n * sizeof *got);
-            kernel.add_masked(n, x, masked ? mask : NULL, got);
+            kernel.add_masked(n, masked < 2 ? got : NULL, x, masked % 2 ? mask : NULL, got);
             for (int i = 0; i < n; i++) {
                 Sum want = {0};
-                sum_add(&want, (double)y[i]);
-                sum_add(&want, (double)x[i] * (masked ? (double)mask[i] : 1));
+                sum_add(&want, masked < 2 ? (double)y[i] : 0);
+                sum_add(&want, (double)x[i] * (masked % 2 ? (double)mask[i] : 1));
                 expect_near((double)got[i], want, "add_masked %d: %d", n, i);
             }
-            kernel.embed_row(n, x, 16, z, masked ? mask : NULL, got);
+            kernel.embed_row(n, x, 16, z, masked % 2 ? mask : NULL, got);
             for (int i = 0; i < n; i++) {
                 Sum want = {0};
-                sum_add(&want, 16 * (double)x[i] * (masked ? (double)mask[i] : 1));
-                sum_add(&want, (double)z[i] * (masked ? (double)mask[i] : 1));
+                sum_add(&want, 16 * (double)x[i] * (masked % 2 ? (double)mask[i] : 1));
+                sum_add(&want, (double)z[i] * (masked % 2 ? (double)mask[i] : 1));
                 expect_near((double)got[i], want, "embed_row %d: %d", n, i);
             }
         }
@@ -243,7 +243,9 @@ static void check_layer_norm(int n, bool with_z, bool with_mask)
 
     real *gy = naive_uniform(8, n), *gs = naive_uniform(9, n), *ggain = naive_uniform(10, n), *gbias = naive_uniform(11, n);
     real *gs0 = naive_copy(gs, n), *ggain0 = naive_copy(ggain, n), *gbias0 = naive_copy(gbias, n);
-    kernel.layer_norm_row_backward(n, input, gain, statistics, gy, gs, ggain, gbias);
+    const bool adds = n % 2;
+    if (!adds) memset(gs0, 0, (size_t)n * sizeof *gs0);
+    kernel.layer_norm_row_backward(n, input, gain, statistics, gy, adds ? gs : NULL, gs, ggain, gbias);
     Sum average_g = {0}, average_gh = {0};
     for (int i = 0; i < n; i++) {
         const double h = ((double)input[i] - (double)statistics[0]) * (double)statistics[1];
@@ -309,12 +311,13 @@ static real *activation_inputs(int n)
 START_TEST(relu_and_its_gradient)
 {
     naive_use_set(_i);
-    for (int index = 0; index < 2 * N_LENGTHS; index++) {
-        const int n = length(index / 2);
+    for (int index = 0; index < 4 * N_LENGTHS; index++) {
+        const int n = length(index / 4);
         real *x = activation_inputs(n), *y = naive_uniform(2, n), *mask = mask_of(n);
         real *gy = naive_uniform(3, n), *gx = naive_uniform(4, n), *gx0 = naive_copy(gx, n);
         kernel.relu(n, x, index % 2 ? mask : NULL, y);
-        kernel.relu_backward(n, x, index % 2 ? mask : NULL, gy, gx);
+        if (index & 2) memset(gx0, 0, (size_t)n * sizeof *gx0);
+        kernel.relu_backward(n, x, index % 2 ? mask : NULL, gy, index & 2 ? NULL : gx, gx);
         for (int i = 0; i < n; i++) {
             const double m = index % 2 ? (double)mask[i] : 1;
             Sum want = {0}, slope = {0};
@@ -332,12 +335,13 @@ END_TEST
 START_TEST(gelu_and_its_gradient)
 {
     naive_use_set(_i);
-    for (int index = 0; index < 2 * N_LENGTHS; index++) {
-        const int n = length(index / 2);
+    for (int index = 0; index < 4 * N_LENGTHS; index++) {
+        const int n = length(index / 4);
         real *x = activation_inputs(n), *y = naive_uniform(2, n), *mask = mask_of(n);
         real *gy = naive_uniform(3, n), *gx = naive_uniform(4, n), *gx0 = naive_copy(gx, n);
         kernel.gelu(n, x, index % 2 ? mask : NULL, y);
-        kernel.gelu_backward(n, x, index % 2 ? mask : NULL, gy, gx);
+        if (index & 2) memset(gx0, 0, (size_t)n * sizeof *gx0);
+        kernel.gelu_backward(n, x, index % 2 ? mask : NULL, gy, index & 2 ? NULL : gx, gx);
         for (int i = 0; i < n; i++) {
             const double m = index % 2 ? (double)mask[i] : 1, v = (double)x[i];
             /* 1 + erf is a difference where x < 0: its error is relative to 1. */
@@ -440,7 +444,7 @@ START_TEST(nan_is_seen)
             ck_assert(isnan(y[at]));
             kernel.gelu(n, x, NULL, y);
             ck_assert(isnan(y[at]));
-            kernel.gelu_backward(n, x, NULL, x, y);
+            kernel.gelu_backward(n, x, NULL, x, y, y);
             ck_assert(isnan(y[at]));
             ck_assert(isnan(kernel.cross_entropy_row(n, x, n - 1, 0, true, 1, &nll)) && isnan(nll));
             for (int i = 0; i < n; i++) ck_assert(isnan(x[i]));

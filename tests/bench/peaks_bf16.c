@@ -28,16 +28,17 @@ bool peaks_bf16_avx512_available(void)
     return !strcmp(kernels_name(0), "avx512") && cpu_has(0, EBX, 16) && cpu_has(1, EAX, 5);
 }
 
-/* 12 chains hide the latency; 16 sums of 2 products each. */
+/* 24 chains hide the latency; 16 sums of 2 products each. */
 __attribute__((target("avx512f,avx512bf16"))) double peaks_bf16_avx512(long rounds)
 {
-    enum { CHAINS = 12 };
+    enum { CHAINS = 24 };
     __m512 sum[CHAINS];
     const __m512bh a = _mm512_cvtne2ps_pbh(_mm512_set1_ps(1e-3f), _mm512_set1_ps(2e-3f));
     const __m512bh b = _mm512_cvtne2ps_pbh(_mm512_set1_ps(3e-3f), _mm512_set1_ps(-1e-3f));
+#pragma GCC unroll 24
     for (int c = 0; c < CHAINS; c++) sum[c] = _mm512_set1_ps((float)c);
     for (long i = 0; i < rounds; i++) {
-#pragma GCC unroll 12
+#pragma GCC unroll 24
         for (int c = 0; c < CHAINS; c++) {
             sum[c] = _mm512_dpbf16_ps(sum[c], a, b);
             __asm__ volatile("" : "+v"(sum[c])); /* in its register, and not hoisted */
