@@ -57,7 +57,7 @@ $$(BUILD)/fp64/%.$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call ISA_RULES,$(isa))))
 
-$(BUILD)/tests/run32: $(TEST_SRC:%.c=$(BUILD)/%.o) $(call objects,$(BUILD))
+$(BUILD)/tests/run32: $(TEST_SRC:%.c=$(BUILD)/%.o) $(call objects,$(BUILD)) | $(BUILD)/ferry
 	$(CC) $(CFLAGS) -o $@ $^ -lcheck -lsubunit -lrt -lpthread $(LDLIBS)
 $(BUILD)/tests/run64: $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(call objects,$(BUILD)/fp64)
 	$(CC) $(CFLAGS) -o $@ $^ -lcheck -lsubunit -lrt -lpthread $(LDLIBS)

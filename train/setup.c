@@ -70,6 +70,7 @@ static bool learn_tokenizer(Trainer *t, const FileList *source, const FileList *
     Learner *learner = learner_new();
     bool good = learner_add_files(learner, source, error) && learner_add_files(learner, target, error);
     if (good) t->tokenizer = learner_finish(learner, (int)t->options->data_vocab_size, error);
+    if (good && !t->tokenizer) error_context(error, "%s, %s", t->options->data_train_source, t->options->data_train_target);
     learner_free(learner);
     return t->tokenizer && tokenizer_file_save(t->tokenizer, path, error);
 }
