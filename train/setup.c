@@ -108,6 +108,23 @@ static bool list_files(const char *value, const char *option, FileList *files, E
     return check_files(files, option, error);
 }
 
+/* So that a wrong path is told before anything is written. */
+static bool check_data(const Options *o, Error *error)
+{
+    const struct {
+        const char *value, *option;
+    } sides[] = {{o->data_train_source, "data.train_source"}, {o->data_train_target, "data.train_target"},
+                 {o->data_valid_source, "data.valid_source"}, {o->data_valid_target, "data.valid_target"}};
+    const int n = *o->data_valid_source || *o->data_valid_target ? 4 : 2;
+    bool good = true;
+    for (int i = 0; good && i < n; i++) {
+        FileList files;
+        good = list_files(sides[i].value, sides[i].option, &files, error);
+        lines_file_list_free(&files);
+    }
+    return good;
+}
+
 static bool load_training(Trainer *t, Error *error)
 {
     const Options *o = t->options;
@@ -236,8 +253,8 @@ static bool open_log(Trainer *t, Error *error)
 
 bool setup_open(Trainer *t, Error *error)
 {
-    if (!machine_start(t->options, error) || !open_folder(t, error) || !open_data(t, error) || !settle_origin(t, error) ||
-        !open_model(t, error) || !open_log(t, error))
+    if (!machine_start(t->options, error) || !check_data(t->options, error) || !open_folder(t, error) ||
+        !open_data(t, error) || !settle_origin(t, error) || !open_model(t, error) || !open_log(t, error))
         return false;
     say_model(t);
     if (t->resumes) checkpoint_close(&t->checkpoint); /* so that its disk space is free once it is removed */
