@@ -23,7 +23,7 @@ ISA_avx512 = -march=skylake-avx512 -mprefer-vector-width=512
 KERNEL_SRC = $(wildcard core/kernel_*.c)
 ENGINE_SRC = $(filter-out $(KERNEL_SRC),$(wildcard core/*.c)) $(wildcard autograd/*.c model/*.c data/*.c) \
              $(filter-out train/main.c,$(wildcard train/*.c))
-TEST_SRC   = $(wildcard tests/*.c)
+TEST_SRC   = $(wildcard tests/*.c tests/fuzz/*.c)
 
 # $(call objects,FOLDER): the engine's objects below FOLDER (build, build/fp64)
 objects = $(ENGINE_SRC:%.c=$(1)/%.o) $(foreach isa,$(ISAS),$(KERNEL_SRC:%.c=$(1)/%.$(isa).o))
@@ -73,7 +73,7 @@ $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
-.PHONY: always packages test-packages toy test bench bench-peer sanitize install clean
+.PHONY: always packages test-packages toy test bench bench-peer sanitize fuzz coverage install clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
@@ -109,6 +109,28 @@ sanitize: test-packages ## run them with AddressSanitizer and UndefinedBehaviorS
 	@$(MAKE) --no-print-directory $(JOBS) BUILD='$(BUILD)/sanitize' EXTRA='$(EXTRA) $(SANITIZE)' \
 	    $(TESTED:$(BUILD)/%=$(BUILD)/sanitize/%)
 	@BUILD='$(BUILD)/sanitize' tests/run.sh
+
+# libFuzzer is clang's. Inputs that are found stay in build/fuzz/corpus, so that the next time goes on from them; one that is
+# a fault is left in build/fuzz, and belongs into tests/fuzz/corpus once it is mended.
+MINUTES = 1
+FUZZ_TARGETS = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+FUZZ_BUILD = CC=clang BUILD='$(BUILD)/fuzz' OPT='-O1' EXTRA='$(EXTRA) $(SANITIZE) -fsanitize=fuzzer-no-link'
+fuzz: ## feed the parsers inputs made to break them, MINUTES=1 each (FUZZ_TARGETS: which)
+	@CC=clang ./install-packages.sh fuzz
+	@$(MAKE) --no-print-directory $(JOBS) $(FUZZ_BUILD) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/fuzz-%)
+	@for target in $(FUZZ_TARGETS); do BUILD='$(BUILD)/fuzz' tests/fuzz/run.sh $$target $(MINUTES) || exit 1; done
+$(BUILD)/fuzz-%: tests/fuzz/%.c $(BUILD)/tests/fuzz_file.o $(call objects,$(BUILD))
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Dfuzz_$*=LLVMFuzzerTestOneInput -fsanitize=fuzzer -o $@ $(filter %.c %.o,$^) $(LDLIBS)
+
+# Counters of processes that are killed are lost: what only they run counts as not run.
+COVERAGE_BUILD = BUILD='$(BUILD)/coverage' OPT='-O1 -ffp-contract=fast' EXTRA='$(EXTRA) --coverage -fprofile-update=atomic'
+coverage: test-packages ## run all tests and show what part of each folder's lines they reach
+	@$(MAKE) --no-print-directory $(JOBS) $(COVERAGE_BUILD) $(TESTED:$(BUILD)/%=$(BUILD)/coverage/%) \
+	    $(BUILD)/coverage/data/toy/generate
+	@find '$(BUILD)/coverage' -name '*.gcda' -delete
+	@BUILD='$(BUILD)/coverage' tests/run.sh
+	@mkdir -p '$(BUILD)/coverage/toy' && $(BUILD)/coverage/data/toy/generate '$(BUILD)/coverage/toy' >/dev/null
+	@BUILD='$(BUILD)/coverage' tests/coverage.sh
 
 install: all ## install below PREFIX (/usr/local), under DESTDIR
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/ferry/configs'
