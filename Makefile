@@ -73,7 +73,7 @@ $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
-.PHONY: always packages test-packages toy test bench bench-peer sanitize fuzz coverage install clean
+.PHONY: always packages test-packages toy test bench bench-peer sanitize fuzz coverage analyze load install clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
@@ -123,7 +123,7 @@ $(BUILD)/fuzz-%: tests/fuzz/%.c $(BUILD)/tests/fuzz_file.o $(call objects,$(BUIL
 	$(CC) $(CPPFLAGS) $(CFLAGS) -Dfuzz_$*=LLVMFuzzerTestOneInput -fsanitize=fuzzer -o $@ $(filter %.c %.o,$^) $(LDLIBS)
 
 # Counters of processes that are killed are lost: what only they run counts as not run.
-COVERAGE_BUILD = BUILD='$(BUILD)/coverage' OPT='-O1 -ffp-contract=fast' EXTRA='$(EXTRA) --coverage -fprofile-update=atomic'
+COVERAGE_BUILD = BUILD='$(BUILD)/coverage' OPT='$(OPT:-O3=-O2)' EXTRA='$(EXTRA) --coverage -fprofile-update=atomic'
 coverage: test-packages ## run all tests and show what part of each folder's lines they reach
 	@$(MAKE) --no-print-directory $(JOBS) $(COVERAGE_BUILD) $(TESTED:$(BUILD)/%=$(BUILD)/coverage/%) \
 	    $(BUILD)/coverage/data/toy/generate
@@ -131,6 +131,22 @@ coverage: test-packages ## run all tests and show what part of each folder's lin
 	@BUILD='$(BUILD)/coverage' tests/run.sh
 	@mkdir -p '$(BUILD)/coverage/toy' && $(BUILD)/coverage/data/toy/generate '$(BUILD)/coverage/toy' >/dev/null
 	@BUILD='$(BUILD)/coverage' tests/coverage.sh
+
+# What is no finding, and why: .clang-tidy, tests/cppcheck.txt. Kernels compute offsets within a tile, which are small, as int.
+ANALYZE_FLAGS = -std=c11 -I. -D_GNU_SOURCE -DFERRY_VERSION='"x"' -DKERNEL_ISA=base -fopenmp
+ANALYZED = $(wildcard core/*.c autograd/*.c model/*.c data/*.c data/toy/*.c train/*.c)
+analyze: ## look for faults without running: cppcheck, clang-tidy, shellcheck
+	@./install-packages.sh analyze
+	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,style,performance,portability --inline-suppr \
+	    --library=tests/cppcheck.cfg --suppressions-list=tests/cppcheck.txt -I. -D_GNU_SOURCE -DFERRY_VERSION='"x"' \
+	    -D__BYTE_ORDER__=1 -D__ORDER_LITTLE_ENDIAN__=1 $(ANALYZED)
+	clang-tidy --quiet $(filter-out $(KERNEL_SRC),$(ANALYZED)) -- $(ANALYZE_FLAGS)
+	clang-tidy --quiet --checks=-bugprone-implicit-widening-of-multiplication-result $(KERNEL_SRC) -- $(ANALYZE_FLAGS)
+	shellcheck -x -P SCRIPTDIR $(wildcard *.sh tests/*.sh tests/*/*.sh data/toy/*.sh)
+
+load: packages ## translate LINES=200000 lines: order, the same bytes alone, memory that doesn't grow
+	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/ferry
+	@FERRY='$(BUILD)/ferry' LINES='$(or $(LINES),200000)' tests/load.sh
 
 install: all ## install below PREFIX (/usr/local), under DESTDIR
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/ferry/configs'

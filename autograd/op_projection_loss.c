@@ -44,12 +44,14 @@ static void chunk(Tape *tape, LossNode *n, int first, int rows, real *logits, do
     real *x_rows = x->value + (size_t)first * x->stride;
     logits_of(tape, n, x_rows, rows, logits);
 #pragma omp parallel for schedule(dynamic, 8)
-    for (int i = 0; i < rows; i++)
-        row_sums[2 * i] = kernel.cross_entropy_row(classes, logits + (size_t)i * (size_t)classes, n->label[first + i],
-                                                   n->smoothing, tape->recording, n->scale, &row_sums[2 * i + 1]);
     for (int i = 0; i < rows; i++) {
-        n->sums.loss += row_sums[2 * i];
-        n->sums.nll += row_sums[2 * i + 1];
+        double *sums = row_sums + 2 * (size_t)i;
+        sums[0] = kernel.cross_entropy_row(classes, logits + (size_t)i * (size_t)classes, n->label[first + i], n->smoothing,
+                                           tape->recording, n->scale, &sums[1]);
+    }
+    for (const double *sums = row_sums, *end = row_sums + 2 * (size_t)rows; sums < end; sums += 2) {
+        n->sums.loss += sums[0];
+        n->sums.nll += sums[1];
     }
     if (!tape->recording) return;
     matmul(&(Matmul){.kind = MATMUL_NN,

@@ -157,7 +157,7 @@ damaged() {
 }
 # edited SED MESSAGE
 edited() {
-    sed "$1" good/tokenizer.bpe >$tokenizer
+    sed "$1" good/tokenizer.bpe >"$tokenizer"
     damaged "$2"
 }
 check "a tokenizer with a blank line" edited '5s/^/\n/' "tokenizer.bpe: line 5: a blank line"

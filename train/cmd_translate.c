@@ -31,19 +31,17 @@ static bool translate(Translator *translator, LineReader *reader, size_t block, 
         const int64_t first = lines_number(reader) + 1;
         const char *line;
         size_t n = 0, length;
-        while (n < block && (got = lines_next(reader, &line, &length, error)) == 1) {
-            in[n].n = out[n].n = 0;
+        while (n < block && (got = lines_next(reader, &line, &length, error)) == 1)
             text_append(&in[n++], line, length);
-        }
         /* What was read before an error is still translated: the message then says where the text ends. */
         translator_lines(translator, in, n, lines_name(reader), first, out);
         Error output = {0};
         good = write_lines(out, n, &output);
         if (!good) *error = output;
-    }
-    for (size_t i = 0; i < BLOCK_LINES; i++) {
-        text_free(&in[i]);
-        text_free(&out[i]);
+        for (size_t i = 0; i < n; i++) { /* or each place would keep the memory of its longest line so far */
+            text_free(&in[i]);
+            text_free(&out[i]);
+        }
     }
     return good && got == 0;
 }
