@@ -73,7 +73,7 @@ $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o): $(BUILD)/flags
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
-.PHONY: always packages test-packages toy test bench bench-peer sanitize fuzz coverage analyze load install clean
+.PHONY: always packages test-packages toy test bench bench-peer sanitize fuzz coverage analyze valgrind tsan load install clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
@@ -143,6 +143,17 @@ analyze: ## look for faults without running: cppcheck, clang-tidy, shellcheck
 	clang-tidy --quiet $(filter-out $(KERNEL_SRC),$(ANALYZED)) -- $(ANALYZE_FLAGS)
 	clang-tidy --quiet --checks=-bugprone-implicit-widening-of-multiplication-result $(KERNEL_SRC) -- $(ANALYZE_FLAGS)
 	shellcheck -x -P SCRIPTDIR $(wildcard *.sh tests/*.sh tests/*/*.sh data/toy/*.sh)
+
+valgrind: packages ## a short training and translation under valgrind
+	@./install-packages.sh valgrind
+	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/ferry
+	@FERRY='$(BUILD)/ferry' tests/valgrind.sh
+
+tsan: ## the same under ThreadSanitizer, with clang's OpenMP
+	@CC=clang ./install-packages.sh fuzz
+	@$(MAKE) --no-print-directory $(JOBS) CC=clang BUILD='$(BUILD)/tsan' OPT='$(OPT:-O3=-O1)' EXTRA='$(EXTRA) -fsanitize=thread' \
+	    $(BUILD)/tsan/ferry
+	@FERRY='$(BUILD)/tsan/ferry' tests/tsan.sh
 
 load: packages ## translate LINES=200000 lines: order, the same bytes alone, memory that doesn't grow
 	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/ferry
