@@ -1,5 +1,6 @@
-/* Encoding and decoding. A tokenizer is learned from the first half of the bytes; any text, whatever its bytes, is encoded
- * without special tokens and decoded to its normal form; any tokens decode to normal text; the tokenizer survives its file. */
+/* Encoding and decoding. A tokenizer is learned from the first half of the bytes; any text, whatever its bytes, is
+ * encoded without special tokens and decoded to its normal form; any tokens decode to normal text; the tokenizer survives its
+ * file. */
 #include <string.h>
 
 #include "data/learner.h"
