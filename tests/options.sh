@@ -183,6 +183,31 @@ done
 check "a model that isn't there" ferry 1 tokenize -m runs/none texts/valid.en
 check "says so" says 'there is no model runs/none'
 
+check "info -m" ferry 0 info -m runs/tiny
+check "tells the step" grep -qx 'steps	2' "$outside/out"
+check "and the best score" grep -q '^best score	validation BLEU [0-9.]* at step [12]$' "$outside/out"
+check "the components are all parameters" awk -F '\t' '/^parameters/ { all = $2 } /^  / { n += $2 } END { exit !(all > 1000 && n == all) }' \
+    "$outside/out"
+check "info -m of no model" ferry 1 info -m runs/none
+check "a file of words that are no tokens" ferry 1 detokenize -m runs/tiny texts/valid.en
+check "says which line" says "texts/valid.en, line 1: '.*' is not a token of this model"
+check "evaluation of a source alone" refused "evaluate takes a source and a reference file, or neither" evaluate -m runs/tiny \
+    texts/valid.en
+check "a run without validation" ferry 0 train tiny.ini --run runs/blind --valid-source '' --valid-target '' --vocab-size 290
+check "has nothing to evaluate" refused "this run has no validation set" evaluate -m runs/blind
+cp -R runs/blind runs/mixed
+cp good/tokenizer.bpe runs/mixed/tokenizer.bpe
+check "the tokenizer of another run" ferry 1 translate -m runs/mixed texts/valid.en
+check "is told" says 'runs/mixed/tokenizer.bpe is not the tokenizer that .* was trained with'
+rm runs/mixed/last runs/mixed/*.safetensors
+check "a run without a checkpoint" ferry 1 translate -m runs/mixed texts/valid.en
+check "is told" says "runs/mixed has no checkpoint yet: neither 'best' nor 'last' is there"
+check "translation without a model" ferry 1 translate -m runs/none texts/valid.en
+check "says so" says 'there is no model runs/none'
+sed 's/^seed = 1$/sead = 1/' good/config.ini >runs/blind/config.ini
+check "the run's own options, edited badly" refused "runs/blind/config.ini:[0-9]*: unknown option 'train.sead'; did you mean 'train.seed'" \
+    translate -m runs/blind texts/valid.en
+
 # ---- folders ----
 
 ferry 0 translate -m runs/tiny texts/valid.en
