@@ -56,6 +56,9 @@ typedef struct Row {
     .training = "; skipped " #blank " of " #lines " lines: " #blank " with a blank source, 0 with a blank target"
 #define REFUSED(why) .training = why, .training_code = 1
 #define NO_TEXT REFUSED("there is no text to learn the tokenizer from: all lines are blank")
+/* Two bytes each, which make three code points on the way to the normal form. */
+#define UPSILON "\xCE\xB0"
+#define TEN_UPSILONS UPSILON UPSILON UPSILON UPSILON UPSILON UPSILON UPSILON UPSILON UPSILON UPSILON
 
 static const Row rows[] = {
     /* lines and their ends */
@@ -90,6 +93,8 @@ static const Row rows[] = {
     {"no-break spaces", PLAIN, B("a\xC2\xA0z\xE2\x80\xAF!\n"), PAIRS("1"), .text = B("a z !\n")},
     {"combining marks", PLAIN, B("cafe\xCC\x81\na\xCC\xA7\xCC\x82\n"), PAIRS("2"),
      .text = B("caf\xC3\xA9\n\xC3\xA2\xCC\xA7\n")},
+    {"letters with two marks each", PLAIN, B(TEN_UPSILONS TEN_UPSILONS "\n"), PAIRS("1"),
+     .text = B(TEN_UPSILONS TEN_UPSILONS "\n")},
     {"a mark with nothing to stand on", PLAIN, B("\xCC\x81\n"), PAIRS("1"), .text = B("\xCC\x81\n")},
     {"emoji with joiners", PLAIN, B("\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA7 \xF0\x9F\x87\xAB\xF0\x9F\x87\xB7\n"),
      PAIRS("1"), .text = B("\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA7 \xF0\x9F\x87\xAB\xF0\x9F\x87\xB7\n")},
