@@ -155,9 +155,9 @@ tsan: ## the same under ThreadSanitizer, with clang's OpenMP
 	    $(BUILD)/tsan/ferry
 	@FERRY='$(BUILD)/tsan/ferry' tests/tsan.sh
 
-load: packages ## translate LINES=200000 lines: order, the same bytes alone, memory that doesn't grow
+load: packages ## translate N_LINES=200000 lines: order, the same bytes alone, memory that doesn't grow
 	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/ferry
-	@FERRY='$(BUILD)/ferry' LINES='$(or $(LINES),200000)' tests/load.sh
+	@FERRY='$(BUILD)/ferry' N_LINES='$(or $(N_LINES),200000)' tests/load.sh
 
 install: all ## install below PREFIX (/usr/local), under DESTDIR
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/ferry/configs'

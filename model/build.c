@@ -142,9 +142,10 @@ static Tensor *weight(Model *model, int index)
     return NULL;
 }
 
+/* NOLINTBEGIN(clang-analyzer-core.NullDereference): &model->output is never NULL */
 void model_freeze(Model *model)
 {
-    size_t size = 0; /* NOLINTBEGIN(clang-analyzer-core.NullDereference): &model->output is never NULL */
+    size_t size = 0;
     const Tensor *t;
     for (int i = 0; (t = weight(model, i)); i++) size += matmul_packed_size(t->rows, t->cols);
     if (!model->packed) model->packed = mem_alloc(size * sizeof(real));
@@ -161,6 +162,7 @@ void model_thaw(Model *model)
 {
     Tensor *w;
     for (int i = 0; (w = weight(model, i)); i++) w->packed = NULL;
-    mem_free(model->packed); /* NOLINTEND(clang-analyzer-core.NullDereference) */
+    mem_free(model->packed);
     model->packed = NULL;
 }
+/* NOLINTEND(clang-analyzer-core.NullDereference) */

@@ -1,15 +1,15 @@
 #!/bin/sh
-# A long translation: LINES (200,000) lines of mixed length by 2 threads. Each must be translated as the same line elsewhere,
+# A long translation: N_LINES (200,000) lines of mixed length by 2 threads. Each must be translated as the same line elsewhere,
 # and, for a sample, as alone in its batch; memory must not grow on the way. (make load)
 # shellcheck disable=SC2317 # the functions are called through check
 FERRY=${FERRY:-build/ferry}
-LINES=${LINES:-200000}
+N_LINES=${N_LINES:-200000}
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 toy=$(dirname "$0")/../data/toy
 configs=$(dirname "$0")/../configs
 different=7001 # lines, again and again
-every=$((LINES / 20))
+every=$((N_LINES / 20))
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -28,7 +28,7 @@ gzip -dc "$toy/train.en.gz" | head -n "$different" | awk '
             print line
         }
     }' >"$work/different"
-awk -v n="$LINES" '{ s[NR] = $0 } END { for (i = 0; i < n; i++) print s[i % NR + 1] }' "$work/different" >"$work/lines"
+awk -v n="$N_LINES" '{ s[NR] = $0 } END { for (i = 0; i < n; i++) print s[i % NR + 1] }' "$work/different" >"$work/lines"
 
 train() {
     "$FERRY" train "$configs/toy.ini" --run "$work/run" --train-source "$toy/train.en.gz" --train-target "$toy/train.fr.gz" \
@@ -77,9 +77,9 @@ flat() {
 
 check "a short training" train
 began=$(date +%s)
-check "$LINES lines" translate
+check "$N_LINES lines" translate
 echo "# $(($(date +%s) - began)) seconds"
-check "as many lines come out" test "$(wc -l <"$work/out")" = "$LINES"
+check "as many lines come out" test "$(wc -l <"$work/out")" = "$N_LINES"
 check "not all alike" many_translations
 check "each is translated as the same line elsewhere" same_elsewhere
 check "blank lines, and no others, stay blank" blank_stays_blank
