@@ -29,12 +29,23 @@ int main(int argc, char **argv)
     return 0;
 }
 END
-planted() { "$work/race" plant >/dev/null; [ $? = 66 ] && rm "$work"/race.[0-9]*; }
+no_race() { "$work/race" >/dev/null; }
+planted() { "$work/race" plant >/dev/null 2>&1; [ $? = 66 ] && rm "$work"/race.[0-9]*; }
 
 check "a program with a race" clang -g -fopenmp -fsanitize=thread "$work/race.c" -o "$work/race"
-check "without its race, nothing is reported" "$work/race"
+check "without its race, nothing is reported" no_race
 check "the race is" planted
 check "smoke.sh, four threads" env FERRY="$FERRY" "$(dirname "$0")/smoke.sh"
+# Batches of several tiles, so that the threads have work to share.
+toy=$(dirname "$0")/../data/toy
+for side in en fr; do gzip -dc "$toy/train.$side.gz" | head -n 1000 >"$work/train.$side"; done
+wide() {
+    "$FERRY" train "$(dirname "$0")/../configs/toy.ini" --run "$work/run" --train-source "$work/train.en" \
+        --train-target "$work/train.fr" --valid-source '' --valid-target '' --vocab-size 1000 --attention-dropout 0.1 \
+        --batch-tokens 4000 --max-steps 2 2>"$work/err" &&
+        "$FERRY" translate -m "$work/run" --max-ratio 0 --max-extra 6 "$work/train.en" >"$work/out"
+}
+check "two steps of large batches, and 1,000 translations" wide
 none() { for report in "$work"/race.[0-9]*; do [ ! -e "$report" ] || { cat "$report"; return 1; }; done; }
 check "nothing is reported" none
 finish
