@@ -105,7 +105,7 @@ $(BUILD)/tests/bench/bench: $(BUILD)/tests/bench/bench.o $(call objects,$(BUILD)
 
 # No finding is tolerated: the first one ends the process.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-sanitize: test-packages ## run them with AddressSanitizer and UndefinedBehaviorSanitizer
+sanitize: test-packages ## run all tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory $(JOBS) BUILD='$(BUILD)/sanitize' EXTRA='$(EXTRA) $(SANITIZE)' \
 	    $(TESTED:$(BUILD)/%=$(BUILD)/sanitize/%)
 	@BUILD='$(BUILD)/sanitize' tests/run.sh

@@ -226,7 +226,7 @@ static pid_t feed(const Row *row, const char *path)
 
 /* ---- the model that translates ---- */
 
-static const char config[] = "[data]\nvocab_size = 400\n[model]\nd_model = 16\nd_ff = 32\nheads = 2\nencoder_layers = 1\n"
+static const char config[] = "[data]\nvocab_size = 400\n[model]\nd_model = 32\nd_ff = 64\nheads = 2\nencoder_layers = 1\n"
                              "decoder_layers = 1\n[train]\nbatch_tokens = 300\nwarmup = 5\nlearning_rate = 0.01\n"
                              "[decode]\nmax_ratio = 0.01\nmax_extra = 6";
 
@@ -249,7 +249,7 @@ static void train_base(void)
         text_append_format(&text, "\none two\nthree and %u\n", i);
     }
     char *path = temp_file(folder, "base.txt", text.data, text.n);
-    train(&output, base, path, path, "30");
+    train(&output, base, path, path, "300");
     ck_assert_msg(!output.code, "%s", output.err.data);
     mem_free(path);
     text_free(&text);
@@ -293,6 +293,13 @@ static void translate_texts(void)
     output.out = (Text){0};
     for (int i = 0; i < N_ROWS; i++) translation_of[i + 1] = end_of_line(&translations, translation_of[i], lines[i]);
     ck_assert_uint_eq(translation_of[N_ROWS], translations.n);
+    int n_others = 0; /* than the one before: the model must tell texts apart */
+    for (int i = 1; i < N_ROWS; i++) {
+        const size_t before = translation_of[i - 1], at = translation_of[i], n = translation_of[i + 1] - at;
+        n_others += n == at - before && n && memcmp(translations.data + before, translations.data + at, n);
+        n_others += n != at - before && lines[i] == lines[i - 1];
+    }
+    ck_assert_int_gt(n_others, 5);
     mem_free(path);
     text_free(&all);
     text_free(&text);
