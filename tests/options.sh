@@ -128,6 +128,9 @@ check "a whole number too large for any integer" train_refused "train.max_steps 
 check "a value just out of range" train_refused "train.dropout = '0.991': expected a number from 0 to 0.99" --dropout 0.991
 check "a word that is none" train_refused "model.norm = 'mid': expected one of post|pre" --norm mid
 check "a wrong value in a configuration" config_refused "bad.ini:2: train.seed = 'one': expected" '[train]\nseed = one\n'
+check "a value of 100 kB: still the place and the way out" config_refused \
+    "^ferry: bad.ini:2: train.seed = '777.*777 \[...\] 777.*': expected a whole number, at least 0$" \
+    "[train]\nseed = $(head -c 100000 /dev/zero | tr '\0' 7)\n"
 check "a decimal comma" config_refused "bad.ini:2: train.dropout = '0,1'" '[train]\ndropout = 0,1\n'
 check "heads that don't divide the width" train_refused "d_model = 8 is not a multiple of model.heads = 3" --heads 3
 check "a line end in a file name" train_refused "file names without control characters" --train-source 'a
