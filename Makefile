@@ -29,7 +29,7 @@ $(BUILD)/core/unit_amx.o: UNIT = $(UNIT_amx)
 KERNEL_SRC = $(wildcard core/kernel_*.c)
 ENGINE_SRC = $(filter-out $(KERNEL_SRC),$(wildcard core/*.c)) $(wildcard autograd/*.c model/*.c data/*.c) \
              $(filter-out train/main.c,$(wildcard train/*.c))
-TEST_SRC   = $(wildcard tests/*.c)
+TEST_SRC   = $(wildcard tests/*.c tests/fuzz/*.c)
 BENCH_SRC  = $(wildcard tests/bench/*.c)
 
 # $(call objects,FOLDER): the engine's objects below FOLDER (build, build/fp64)
@@ -64,7 +64,7 @@ $$(BUILD)/fp64/%.$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call ISA_RULES,$(isa))))
 
-$(BUILD)/tests/run32: $(TEST_SRC:%.c=$(BUILD)/%.o) $(call objects,$(BUILD))
+$(BUILD)/tests/run32: $(TEST_SRC:%.c=$(BUILD)/%.o) $(call objects,$(BUILD)) | $(BUILD)/ferry
 	$(CC) $(CFLAGS) -o $@ $^ -lcheck -lsubunit -lrt -lpthread $(LDLIBS)
 $(BUILD)/tests/run64: $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(call objects,$(BUILD)/fp64)
 	$(CC) $(CFLAGS) -o $@ $^ -lcheck -lsubunit -lrt -lpthread $(LDLIBS)
@@ -80,7 +80,7 @@ $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(BENCH_SRC:%.c=$
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
 # said how many jobs there may be.
-.PHONY: always packages test-packages toy multi30k test bench bench-scale bench-translate bench-peer sanitize install clean
+.PHONY: always packages test-packages toy multi30k test bench bench-scale bench-translate bench-peer sanitize fuzz coverage analyze valgrind tsan load install clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs
 	@CC='$(CC)' ./install-packages.sh build
@@ -129,10 +129,60 @@ $(BUILD)/tests/bench/bench: $(BENCH_SRC:%.c=$(BUILD)/%.o) $(call objects,$(BUILD
 
 # No finding is tolerated: the first one ends the process.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-sanitize: test-packages ## run them with AddressSanitizer and UndefinedBehaviorSanitizer
+sanitize: test-packages ## run all tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory $(JOBS) BUILD='$(BUILD)/sanitize' EXTRA='$(EXTRA) $(SANITIZE)' \
 	    $(TESTED:$(BUILD)/%=$(BUILD)/sanitize/%)
 	@BUILD='$(BUILD)/sanitize' tests/run.sh
+
+# libFuzzer is clang's. Inputs that are found stay in build/fuzz/corpus, so that the next time goes on from them; one that is
+# a fault is left in build/fuzz, and belongs into tests/fuzz/corpus once it is mended.
+MINUTES = 1
+FUZZ_TARGETS = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+FUZZ_BUILD = CC=clang BUILD='$(BUILD)/fuzz' OPT='-O1' EXTRA='$(EXTRA) $(SANITIZE) -fsanitize=fuzzer-no-link'
+fuzz: ## feed the parsers inputs made to break them, MINUTES=1 each (FUZZ_TARGETS: which)
+	@CC=clang ./install-packages.sh fuzz
+	@$(MAKE) --no-print-directory $(JOBS) $(FUZZ_BUILD) $(FUZZ_TARGETS:%=$(BUILD)/fuzz/fuzz-%)
+	@for target in $(FUZZ_TARGETS); do BUILD='$(BUILD)/fuzz' tests/fuzz/run.sh $$target $(MINUTES) || exit 1; done
+$(BUILD)/fuzz-%: tests/fuzz/%.c $(BUILD)/tests/fuzz_file.o $(call objects,$(BUILD))
+	$(CC) $(CPPFLAGS) $(CFLAGS) -Dfuzz_$*=LLVMFuzzerTestOneInput -fsanitize=fuzzer -o $@ $(filter %.c %.o,$^) $(LDLIBS)
+
+# Counters of processes that are killed are lost: what only they run counts as not run. Threads count without waiting for each
+# other: counts are too low, but none is 0 that should not be.
+COVERAGE_BUILD = BUILD='$(BUILD)/coverage' OPT='$(OPT:-O3=-O2)' EXTRA='$(EXTRA) --coverage'
+coverage: test-packages ## run all tests and show what part of each folder's lines they reach
+	@$(MAKE) --no-print-directory $(JOBS) $(COVERAGE_BUILD) $(TESTED:$(BUILD)/%=$(BUILD)/coverage/%) \
+	    $(BUILD)/coverage/data/toy/generate
+	@find '$(BUILD)/coverage' -name '*.gcda' -delete
+	@BUILD='$(BUILD)/coverage' tests/run.sh
+	@mkdir -p '$(BUILD)/coverage/toy' && $(BUILD)/coverage/data/toy/generate '$(BUILD)/coverage/toy' >/dev/null
+	@BUILD='$(BUILD)/coverage' tests/coverage.sh
+
+# What is no finding, and why: .clang-tidy, tests/cppcheck.txt. Kernels compute offsets within a tile, which are small, as int.
+ANALYZE_FLAGS = -std=c11 -I. -D_GNU_SOURCE -DFERRY_VERSION='"x"' -DKERNEL_ISA=base -fopenmp
+ANALYZED = $(wildcard core/*.c autograd/*.c model/*.c data/*.c data/toy/*.c train/*.c)
+analyze: ## look for faults without running: cppcheck, clang-tidy, shellcheck
+	@./install-packages.sh analyze
+	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,style,performance,portability --inline-suppr \
+	    --library=tests/cppcheck.cfg --suppressions-list=tests/cppcheck.txt -I. -D_GNU_SOURCE -DFERRY_VERSION='"x"' \
+	    -D__BYTE_ORDER__=1 -D__ORDER_LITTLE_ENDIAN__=1 $(ANALYZED)
+	clang-tidy --quiet $(filter-out $(KERNEL_SRC),$(ANALYZED)) -- $(ANALYZE_FLAGS)
+	clang-tidy --quiet --checks=-bugprone-implicit-widening-of-multiplication-result $(KERNEL_SRC) -- $(ANALYZE_FLAGS)
+	shellcheck -x -P SCRIPTDIR $(wildcard *.sh tests/*.sh tests/*/*.sh data/toy/*.sh)
+
+valgrind: packages ## a short training and translation under valgrind
+	@./install-packages.sh valgrind
+	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/ferry
+	@FERRY='$(BUILD)/ferry' tests/valgrind.sh
+
+tsan: ## the same under ThreadSanitizer, with clang's OpenMP
+	@CC=clang ./install-packages.sh fuzz
+	@$(MAKE) --no-print-directory $(JOBS) CC=clang BUILD='$(BUILD)/tsan' OPT='$(OPT:-O3=-O1)' EXTRA='$(EXTRA) -fsanitize=thread' \
+	    $(BUILD)/tsan/ferry
+	@FERRY='$(BUILD)/tsan/ferry' tests/tsan.sh
+
+load: packages ## translate N_LINES=200000 lines: order, the same bytes alone, memory that doesn't grow
+	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/ferry
+	@FERRY='$(BUILD)/ferry' N_LINES='$(or $(N_LINES),200000)' tests/load.sh
 
 install: all ## install below PREFIX (/usr/local), under DESTDIR
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/ferry/configs'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that Ferry needs and this machine lacks: ./install-packages.sh build|test. Quick and silent
-# when nothing is missing. Elsewhere than on Debian and its kin, says what to install. Touches nothing else.
+# Installs the Debian packages that Ferry needs and this machine lacks: ./install-packages.sh build|test|fuzz|analyze|valgrind.
+# Quick and silent when nothing is missing. Elsewhere than on Debian and its kin, says what to install. Touches nothing else.
 # shellcheck disable=SC2317 # the look_for functions are called by name
 set -u
 
@@ -19,8 +19,11 @@ esac
 case ${1:-} in
 build) wanted="tools headers openblas" ;;
 test) wanted="tools headers openblas check dictionary" ;;
+fuzz) wanted="tools headers openblas fuzzer" ;;
+analyze) wanted="tools headers check analyzers" ;;
+valgrind) wanted="tools headers openblas valgrind" ;;
 *)
-    echo "usage: $0 build|test" >&2
+    echo "usage: $0 build|test|fuzz|analyze|valgrind" >&2
     exit 2
     ;;
 esac
@@ -76,6 +79,19 @@ look_for_dictionary() {
     has_command hunspell || lack hunspell "hunspell, the spell checker"
     has_dictionary || lack hunspell-fr "a French dictionary for hunspell"
 }
+# Debian's clang only recommends its runtime libraries, of which one is libFuzzer.
+look_for_fuzzer() {
+    program=$(mktemp)
+    echo 'int LLVMFuzzerTestOneInput(const void *data, unsigned long n) { return !data && n > 9; }' |
+        $CC -x c -fsanitize=fuzzer,address -o "$program" - 2>/dev/null || lack libclang-rt-dev "libFuzzer (clang's runtime)"
+    rm -f "$program"
+}
+look_for_analyzers() {
+    has_command cppcheck || lack cppcheck "cppcheck"
+    has_command clang-tidy || lack clang-tidy "clang-tidy"
+    has_command shellcheck || lack shellcheck "shellcheck"
+}
+look_for_valgrind() { has_command valgrind || lack valgrind "valgrind"; }
 
 look() {
     missing_packages=

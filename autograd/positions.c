@@ -16,7 +16,7 @@ void positions_extend(Positions *positions, int n)
     }
     for (int p = positions->n; p < n; p++)
         for (int c = 0; c < width; c++) {
-            double angle = p * pow(10000, -(double)(c / 2 * 2) / width);
+            double angle = p * pow(10000, -(double)(c - c % 2) / width);
             positions->value[(size_t)p * (size_t)width + (size_t)c] = (real)(c % 2 ? cos(angle) : sin(angle));
         }
     positions->n = n;

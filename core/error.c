@@ -5,10 +5,46 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
+
+static bool continues(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80; /* a character of UTF-8 */
+}
+
+/* Of a text that is too long, the middle is left out: where it happened stands at the beginning, the way out at the end. */
+static void store(Error *error, const char *text)
+{
+    static const char gap[] = " [...] ";
+    const size_t n = strlen(text), room = sizeof error->text - 1;
+    if (n <= room) {
+        memcpy(error->text, text, n + 1);
+        return;
+    }
+    size_t head = (room - strlen(gap)) / 2, tail = n - head;
+    while (continues(text[head])) head--;
+    while (continues(text[tail])) tail++;
+    snprintf(error->text, sizeof error->text, "%.*s%s%s", (int)head, text, gap, text + tail);
+}
+
+static char *format_text(const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, format, args);
+    char *text = mem_alloc((size_t)(n < 0 ? 0 : n) + 1);
+    *text = '\0';
+    if (n > 0) vsnprintf(text, (size_t)n + 1, format, again);
+    va_end(again);
+    return text;
+}
+
 static void fill(Error *error, ErrorCode code, const char *format, va_list args)
 {
+    char *text = format_text(format, args);
     error->code = code;
-    vsnprintf(error->text, sizeof error->text, format, args);
+    store(error, text);
+    mem_free(text);
 }
 
 bool error_set(Error *error, const char *format, ...)
@@ -31,13 +67,13 @@ bool error_usage(Error *error, const char *format, ...)
 
 bool error_context(Error *error, const char *format, ...)
 {
-    char old[sizeof error->text];
-    memcpy(old, error->text, sizeof old);
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(error->text, sizeof error->text, format, args);
+    char *context = format_text(format, args), *text = mem_format("%s: %s", context, error->text);
     va_end(args);
-    if (n >= 0 && (size_t)n < sizeof error->text) snprintf(error->text + n, sizeof error->text - (size_t)n, ": %s", old);
+    store(error, text);
+    mem_free(context);
+    mem_free(text);
     return false;
 }
 

@@ -21,8 +21,8 @@ typedef struct Error {
 
 #define FERRY_PRINTF(format_at, args_at) __attribute__((format(printf, format_at, args_at)))
 
-/* Set the message (printf format, no final newline). Both return false, so that `return error_set(error, ...)` reads well.
- */
+/* Set the message (printf format, no final newline); of a very long one the middle is left out. Both return false, so that
+ * `return error_set(error, ...)` reads well. */
 bool error_set(Error *error, const char *format, ...) FERRY_PRINTF(2, 3);
 bool error_usage(Error *error, const char *format, ...) FERRY_PRINTF(2, 3);
 

@@ -63,6 +63,7 @@ void KERNEL_NAME(dropout_mask)(const Dropout *dropout, uint64_t first, int n, re
         const int count = n - i < PIECE ? n - i : PIECE;
         KERNEL_NAME(random_group)(&dropout->stream, (first + (uint64_t)i) / RANDOM_GROUP,
                                   (count + RANDOM_GROUP - 1) / RANDOM_GROUP, bits);
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): random_group has filled them */
         for (int j = 0; j < count; j++) mask[i + j] = bits[j] < threshold ? 0 : keep;
     }
 }

@@ -19,7 +19,7 @@ static size_t round_up(size_t bytes, size_t unit)
 void *mem_alloc(size_t bytes)
 {
     /* Large blocks lie on huge pages where the system has them: fewer page faults, and fewer misses of the address cache. */
-    const size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : MEM_ALIGN;
+    const size_t align = bytes >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : MEM_ALIGN;
     void *block = bytes <= SIZE_MAX / 2 ? aligned_alloc(align, round_up(bytes ? bytes : 1, align)) : NULL;
 #ifdef MADV_HUGEPAGE
     if (block && align == HUGE_PAGE) madvise(block, bytes, MADV_HUGEPAGE);

@@ -28,7 +28,8 @@ struct LineReader {
     bool is_gz_name; /* the name ends in .gz */
     int file;
     Kind kind;
-    bool ended; /* there is no more text to come */
+    bool ended;   /* there is no more text to come */
+    bool damaged; /* nor after this: z.msg says why; what was uncompressed before is still given */
     int64_t number;
     z_stream z; /* next_in, avail_in: bytes read but not yet used, in `block` */
     unsigned char block[BLOCK];
@@ -179,12 +180,15 @@ static bool fill_gzip(LineReader *reader, Error *error)
     int status = inflate(z, Z_NO_FLUSH);
     reader->text.n += BLOCK - z->avail_out;
     if (status == Z_STREAM_END) reader->kind = KIND_BETWEEN;
-    else if (status != Z_OK && status != Z_BUF_ERROR) {
-        char problem[128];
-        snprintf(problem, sizeof problem, "the gzip data are damaged (%s)", z->msg ? z->msg : "no reason given");
-        return fail(reader, problem, error);
-    }
+    else reader->damaged = status != Z_OK && status != Z_BUF_ERROR;
     return true;
+}
+
+static bool fail_damaged(const LineReader *reader, Error *error)
+{
+    char problem[128];
+    snprintf(problem, sizeof problem, "the gzip data are damaged (%s)", reader->z.msg ? reader->z.msg : "no reason given");
+    return fail(reader, problem, error);
 }
 
 /* More text, or `ended`. */
@@ -238,7 +242,8 @@ int lines_next(LineReader *reader, const char **line, size_t *length, Error *err
         }
         reader->seen = reader->text.n;
         if (reader->ended) return is_empty(reader) ? 0 : give(reader, reader->text.n, reader->text.n, line, length);
-        if (!fill(reader, error)) return -1;
+        if (reader->damaged) fail_damaged(reader, error);
+        if (reader->damaged || !fill(reader, error)) return -1;
     }
 }
 

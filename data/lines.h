@@ -20,7 +20,7 @@ LineReader *lines_open(const char *path, Error *error);
 
 /* The next line, without its end: 1 a line, 0 the end of the file, -1 *error (names file and line); after an error only
  * lines_close may follow. *line is not terminated and valid until the next call. A gzip file that is truncated, damaged, or
- * followed by anything but zero bytes is an error, never the end. A pipe's line is returned as soon as its \n is there. */
+ * followed by anything but zero bytes is an error, never the end; all whole lines before come first. A pipe's line is returned as soon as its \n is there. */
 int lines_next(LineReader *reader, const char **line, size_t *length, Error *error);
 
 /* The number of the line that lines_next returned last, from 1 (0: none yet); the file's name for messages. */

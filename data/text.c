@@ -11,7 +11,7 @@
 
 char *text_reserve(Text *text, size_t n)
 {
-    if (n > text->capacity - text->n) {
+    if (!text->data || n > text->capacity - text->n) { /* in C, not even 0 may be added to NULL */
         size_t capacity = 2 * text->capacity > text->n + n ? 2 * text->capacity : text->n + n;
         text->data = mem_resize(text->data, text->n, capacity);
         text->capacity = capacity;

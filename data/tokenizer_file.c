@@ -98,6 +98,7 @@ static bool read_header(const char *line, size_t n, int32_t *size, uint32_t *has
     if (n >= sizeof header || memchr(line, 0, n)) return false;
     memcpy(header, line, n);
     header[n] = 0;
+    /* NOLINTNEXTLINE(cert-err34-c): numbers that were misread are not written as the same header again */
     if (sscanf(header, "ferry tokenizer 1, %" SCNd32 " tokens, hash %" SCNx32, size, hash) != 2) return false;
     snprintf(again, sizeof again, header_format, *size, *hash);
     return !strcmp(header, again) && *size >= TOKENIZER_MIN_SIZE;
@@ -113,18 +114,18 @@ static bool load(LineReader *reader, Tokenizer *tokenizer, Error *error)
     int status = lines_next(reader, &line, &n, error);
     if (status < 0) return false;
     if (!status || !read_header(line, n, &size, &hash))
-        return error_set(error, "%s: line 1: not a tokenizer of this version of ferry (\"ferry tokenizer 1, ...\")", name);
+        return error_usage(error, "%s: line 1: not a tokenizer of this version of ferry (\"ferry tokenizer 1, ...\")", name);
     while ((status = lines_next(reader, &line, &n, error)) > 0) {
         const char *problem = tokenizer_size(tokenizer) < size ? read_line(tokenizer, line, n) : "a line too many";
-        if (problem) return error_set(error, "%s: line %" PRId64 ": %s; %s", name, lines_number(reader), problem, way_out);
+        if (problem) return error_usage(error, "%s: line %" PRId64 ": %s; %s", name, lines_number(reader), problem, way_out);
     }
     if (status < 0) return false;
     if (tokenizer_size(tokenizer) != size)
-        return error_set(error, "%s: ends after line %" PRId64 " with %" PRId32 " of %" PRId32 " tokens; %s", name,
-                         lines_number(reader), tokenizer_size(tokenizer), size, way_out);
+        return error_usage(error, "%s: ends after line %" PRId64 " with %" PRId32 " of %" PRId32 " tokens; %s", name,
+                           lines_number(reader), tokenizer_size(tokenizer), size, way_out);
     if (tokenizer_hash(tokenizer) != hash)
-        return error_set(error, "%s: line 1: hash %08" PRIx32 ", but the lines below give %08" PRIx32 ": they were changed; %s",
-                         name, hash, tokenizer_hash(tokenizer), way_out);
+        return error_usage(error, "%s: line 1: hash %08" PRIx32 ", but the lines below give %08" PRIx32 ": they were changed; %s",
+                           name, hash, tokenizer_hash(tokenizer), way_out);
     return true;
 }
 

@@ -17,7 +17,7 @@
 void tokenizer_file_format(const Tokenizer *tokenizer, Text *out);
 
 /* NULL and *error, with the file's name and line, unless the file is exactly as it was saved (line ends \r\n are forgiven).
- * */
+ * Other content is a usage error. */
 Tokenizer *tokenizer_file_load(const char *path, Error *error);
 
 #endif

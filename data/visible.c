@@ -55,7 +55,7 @@ static size_t parse_escape(const char *shown, size_t n, int32_t *code)
     return 0;
 }
 
-bool visible_parse(Text *out, const char *shown, size_t n)
+static bool parse(Text *out, const char *shown, size_t n)
 {
     out->n = 0;
     for (size_t i = 0; i < n;) {
@@ -71,4 +71,14 @@ bool visible_parse(Text *out, const char *shown, size_t n)
         text_append_code(out, code);
     }
     return true;
+}
+
+bool visible_parse(Text *out, const char *shown, size_t n)
+{
+    if (!parse(out, shown, n)) return false;
+    Text again = {0}; /* \u{61} is no way to write "a", nor is a control character to stand there unescaped */
+    visible_append(&again, out->data, out->n);
+    const bool same = again.n == n && (!n || !memcmp(again.data, shown, n));
+    text_free(&again);
+    return same;
 }

@@ -143,6 +143,7 @@ static Tensor *weight(Model *model, int index)
     return NULL;
 }
 
+/* NOLINTBEGIN(clang-analyzer-core.NullDereference): &model->output is never NULL */
 void model_freeze(Model *model, Precision precision)
 {
     model_thaw(model);
@@ -169,3 +170,4 @@ void model_thaw(Model *model)
     model->packed = NULL;
     model->packed_memory = NULL;
 }
+/* NOLINTEND(clang-analyzer-core.NullDereference) */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The program's command line from outside: exit codes, where messages go, what they say. $FERRY is the program.
-# shellcheck disable=SC2317 # the functions are called through check
+# shellcheck disable=SC2317,SC2016 # the functions are called through check; awk sees the dollars
 FERRY=${FERRY:-build/ferry}
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -72,6 +72,24 @@ check "missing value" refused "--threads needs a value" help --threads
 check "too many arguments" refused "help: 'b' is one argument too many; usage: ferry help [COMMAND | options]" help a b
 check "a value out of range" refused "decode.max_ratio = '1000': expected a number from 0 to 100" info --max-ratio 1000
 check "--set without =" refused "--set 'train.seed': expected section.key=value" help --set train.seed
+
+check "too few arguments" refused "train needs more arguments; usage: ferry train CONFIG [--run FOLDER] [--set section.key=value]..." train
+check "info" run 0 info
+check "info is a table of two columns" awk -F '\t' 'NF != 2 || $1 == "" || $2 == "" { exit 1 }' "$work/out"
+check "info tells what computes" out_has '^products	packed '
+cp "$work/out" "$work/info"
+check "info says the same where the waiting policy is not set" sh -c "env -u OMP_WAIT_POLICY '$FERRY' info | cmp - '$work/info'"
+export FERRY_ISA=none
+check "instructions that this machine has not: a warning" run 0 info
+check "says so" grep -q '^ferry: warning: FERRY_ISA=none: no such instruction set here; using ' "$work/err"
+unset FERRY_ISA
+if grep -q '^openblas	not used' "$work/info"; then
+    check "products by OpenBLAS, which is not here" run 1 info --matmul openblas
+    check "says so" err_has 'train.matmul = openblas: OpenBLAS is not to be found'
+else
+    check "products by OpenBLAS" run 0 info --matmul openblas
+    check "info tells so" out_has '^products	openblas '
+fi
 
 for command in $("$FERRY" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
     check "help $command" run 0 help "$command"

@@ -1,9 +1,11 @@
 /* command: the command line, and where an option's value comes from; progress: figures for people;
  * signals. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,6 +181,32 @@ START_TEST(progress_in_a_file)
 }
 END_TEST
 
+/* A state is cut to one column less than the terminal has, rewritten in place, and wiped before a line that stays. */
+START_TEST(progress_on_a_terminal)
+{
+    const int ours = posix_openpt(O_RDWR | O_NOCTTY);
+    ck_assert(ours >= 0 && !grantpt(ours) && !unlockpt(ours));
+    const int theirs = open(ptsname(ours), O_RDWR | O_NOCTTY);
+    ck_assert(theirs >= 0 && !ioctl(theirs, TIOCSWINSZ, &(struct winsize){.ws_row = 24, .ws_col = 9}));
+    FILE *out = fdopen(theirs, "w");
+    setenv("TERM", "xterm", 1);
+    Progress progress;
+    progress_init(&progress, out);
+    progress_state(&progress, "%s", "caf\xC3\xA9 12345678");
+    progress_state(&progress, "%s", "too soon");
+    progress_line(&progress, "%s", "a line that stays");
+    progress_clear(&progress);
+    static const char expected[] = "\r\033[Kcaf\xC3\xA9 123\r\r\033[Ka line that stays\r\n";
+    char text[200];
+    const ssize_t n = read(ours, text, sizeof text - 1);
+    ck_assert_int_gt(n, 0);
+    text[n] = '\0';
+    ck_assert_str_eq(text, expected);
+    fclose(out);
+    close(ours);
+}
+END_TEST
+
 /* The exit code of a process that does so. */
 static int code_of(void (*body)(void))
 {
@@ -241,6 +269,7 @@ Suite *suite_command(void)
     tcase_add_test(tcase, figures);
     tcase_add_test(tcase, progress_in_a_file);
     tcase_add_test(tcase, signals_end_at_once_or_are_deferred);
+    tcase_add_test(tcase, progress_on_a_terminal);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "core/utf8.h"
 #include "tests/suites.h"
 
 START_TEST(philox_known_answers)
@@ -91,6 +92,29 @@ START_TEST(errors_take_context)
 }
 END_TEST
 
+/* However long what it quotes, a message says where it happened and what to do; characters stay whole. */
+START_TEST(long_errors_lose_their_middle)
+{
+    for (size_t n = 1000; n < 1010; n++) {
+        Error error = {0};
+        char *quoted = mem_zalloc(3 * n + 2);
+        for (size_t i = 0; i < n; i++) memcpy(quoted + 3 * i, "\xE2\x82\xAC", 3);
+        error_usage(&error, "'%.*s%s' is too long; shorten it", (int)(n % 3), "yy", quoted);
+        error_context(&error, "a.ini:%d", 7);
+        ck_assert_ptr_eq(strstr(error.text, "a.ini:7: '"), error.text);
+        const char *end = strstr(error.text, "' is too long; shorten it");
+        ck_assert(end && strlen(end) == strlen("' is too long; shorten it"));
+        ck_assert_uint_gt(strlen(error.text), sizeof error.text - 8);
+        for (size_t i = 0, length; error.text[i]; i += length) {
+            int32_t code;
+            length = utf8_decode(error.text + i, strlen(error.text + i), &code);
+            ck_assert_int_ge(code, 0);
+        }
+        mem_free(quoted);
+    }
+}
+END_TEST
+
 Suite *suite_core(void)
 {
     Suite *suite = suite_create("core");
@@ -100,6 +124,7 @@ Suite *suite_core(void)
     tcase_add_test(tcase, arena_keeps_its_memory);
     tcase_add_test(tcase, a_reserved_arena_does_not_grow);
     tcase_add_test(tcase, errors_take_context);
+    tcase_add_test(tcase, long_errors_lose_their_middle);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -97,7 +97,7 @@ cp -R "$work/run" "$work/incomplete"
 rm "$work/incomplete/tokenizer.bpe"
 check "the tokenizer is missing" train 1 incomplete --max-steps 7
 check "says so" says 'tokenizer.bpe is missing'
-check "a run that ends before its first checkpoint" train 1 fresh --valid-source no-such-file
+check "a run that ends before its first checkpoint" train 1 fresh --valid-source "$work/train.en"
 check "has its own vocabulary the next time" train 0 fresh --vocab-size 280 --max-steps 1
 check "which is the one asked for" says '280 tokens in the vocabulary'
 cp -R "$work/run" "$work/moved run"

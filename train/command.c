@@ -148,8 +148,8 @@ static bool parse_arguments(CommandLine *line, Arguments *arguments, Error *erro
         const char *text = *arguments->next++;
         if (only_arguments || text[0] != '-' || !text[1]) line->argument[line->n_arguments++] = text;
         else if (!strcmp(text, "--")) only_arguments = true;
-        else if (text[1] != '-' && !parse_short(line, text, arguments, error)) return false;
-        else if (text[1] == '-' && !parse_long(line, text + 2, arguments, error)) return false;
+        else if (!(text[1] == '-' ? parse_long(line, text + 2, arguments, error) : parse_short(line, text, arguments, error)))
+            return false;
     }
     return true;
 }

@@ -412,8 +412,8 @@ static bool is_temporary(const char *name)
 
 bool folder_remove_temporaries(const char *path, Error *error)
 {
-    char **names;
-    int n;
+    char **names = NULL;
+    int n = 0;
     if (!folder_list(path, "", "", &names, &n, error)) return false;
     bool ok = true;
     for (int i = 0; ok && i < n; i++) {

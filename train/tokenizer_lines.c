@@ -10,12 +10,28 @@
 #include "train/files.h"
 #include "train/run.h"
 
-/* -m names a run folder, or the tokenizer's file itself. */
+/* -m names a run folder, a checkpoint in one, or a tokenizer's file itself. Free the tokenizer's path with mem_free. */
+static char *find_tokenizer(const char *model)
+{
+    const char *name = path_name(model), *dot = strrchr(name, '.');
+    const bool is_tokenizer = dot && !strcmp(dot, strrchr(RUN_TOKENIZER, '.'));
+    char *folder = path_folder(model), *inside = path_join(model, RUN_TOKENIZER), *beside = path_join(folder, RUN_TOKENIZER);
+    char *found = mem_string(file_exists(inside) ? inside : !is_tokenizer && file_exists(beside) ? beside : model);
+    mem_free(folder);
+    mem_free(inside);
+    mem_free(beside);
+    return found;
+}
+
 static Tokenizer *open_tokenizer(const char *model, Error *error)
 {
-    char *inside = path_join(model, RUN_TOKENIZER);
-    Tokenizer *tokenizer = tokenizer_file_load(file_exists(inside) ? inside : model, error);
-    mem_free(inside);
+    if (!file_exists(model)) {
+        error_set(error, "there is no model %s (-m names the run folder of a trained model, or a checkpoint in it)", model);
+        return NULL;
+    }
+    char *path = find_tokenizer(model);
+    Tokenizer *tokenizer = tokenizer_file_load(path, error);
+    mem_free(path);
     return tokenizer;
 }
 

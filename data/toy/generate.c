@@ -42,7 +42,7 @@ static bool write_side(const char *folder, const CorpusPair *pairs, const Corpus
     for (int i = part->first; i < part->first + part->count; i++)
         for (const char *c = french ? pairs[i].fr : pairs[i].en;; c++) {
             ARRAY_RESERVE(text, length, capacity);
-            text[length++] = *c ? *c : '\n';
+            text[length++] = (char)(*c ? *c : '\n');
             if (!*c) break;
         }
     char *path = mem_format("%s/%s.%s.gz", folder, part->name, french ? "fr" : "en");
