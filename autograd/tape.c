@@ -34,18 +34,26 @@ size_t tape_gradient_size(size_t bytes)
     return bytes + bytes / 8;
 }
 
-/* The one released last among the smallest that are large enough, or a new one */
+/* The one released last among the smallest that are large enough; else the largest is made larger; else a new one. So there are
+ * never more than were alive at a time. */
 static real *pool_take(GradientPool *pool, size_t bytes)
 {
-    Gradient *best = NULL;
+    Gradient *best = NULL, *largest = NULL;
     for (int i = pool->n; i-- > 0;) {
         Gradient *g = &pool->gradient[i];
-        if (!g->taken && g->bytes >= bytes && (!best || g->bytes < best->bytes)) best = g;
+        if (g->taken) continue;
+        if (g->bytes >= bytes && (!best || g->bytes < best->bytes)) best = g;
+        if (!largest || g->bytes > largest->bytes) largest = g;
     }
     if (!best) {
-        ARRAY_RESERVE(pool->gradient, pool->n, pool->capacity);
-        best = &pool->gradient[pool->n++];
-        *best = (Gradient){.bytes = tape_gradient_size(bytes)};
+        best = largest;
+        if (!best) {
+            ARRAY_RESERVE(pool->gradient, pool->n, pool->capacity);
+            best = &pool->gradient[pool->n++];
+            *best = (Gradient){0};
+        }
+        mem_free(best->memory);
+        best->bytes = tape_gradient_size(bytes);
         best->memory = mem_alloc(best->bytes);
     }
     best->taken = true;

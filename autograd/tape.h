@@ -2,7 +2,8 @@
  * its result at once and, while recording, puts a node on the tape; tape_backward walks the nodes back. Not recording is
  * inference: the same ops, nothing kept.
  *
- * Two laws of every op: forward writes every element that it owns, backward *adds* into its inputs' gradients. */
+ * Two laws of every op: forward writes every element that it owns, backward *adds* to its inputs' gradients (or writes them, if
+ * tape_grad_first says that it is the first). */
 #ifndef FERRY_AUTOGRAD_TAPE_H
 #define FERRY_AUTOGRAD_TAPE_H
 
@@ -22,10 +23,10 @@ typedef struct Tensor Tensor;
 struct Tensor {
     int rows, cols;
     size_t stride;
-    real *value, *grad;  /* grad NULL: none wanted, or not yet there */
-    bool wants_grad;     /* a tensor of the tape, made while it recorded */
-    Tensor *whole; /* of columns of another tensor: that one, else NULL */
-    Tensor *next;        /* in the list of what one op made */
+    real *value, *grad; /* grad NULL: none wanted, or not yet there */
+    bool wants_grad;    /* a tensor of the tape, made while it recorded */
+    Tensor *whole;      /* of columns of another tensor: that one, else NULL */
+    Tensor *next;       /* in the list of what one op made */
     const MatmulWeights *packed; /* weights of frozen models only, else NULL */
 };
 
@@ -67,7 +68,7 @@ struct Tape {
     uint32_t step, pass;
     Node *last;
     Tensor *made; /* by the op that is being built */
-    struct GradientPool *gradients;
+    struct GradientPool *gradients; /* their memory */
     uint32_t n_dropouts; /* masks drawn so far in this pass */
     TapeObserver *observer; /* NULL: nobody watches; the owner's to set, tape_begin leaves it */
 };
@@ -85,9 +86,9 @@ void tape_backward(Tape *tape);
 real *tape_grad(Tape *tape, Tensor *t);
 /* The same for an op that can write instead of adding: *add says whether it has to add; if not, it writes every element. */
 real *tape_grad_first(Tape *tape, Tensor *t, bool *add);
-/* Bytes that the gradients hold; that are taken for a gradient of so many bytes. */
-size_t tape_gradient_size(size_t bytes);
+/* Bytes that all gradients hold; that are taken for one of so many bytes. */
 size_t tape_gradient_bytes(const Tape *tape);
+size_t tape_gradient_size(size_t bytes);
 
 /* For builders: a new tensor in the arena, its value uninitialized. */
 Tensor *tape_tensor(Tape *tape, int rows, int cols);

@@ -1,5 +1,5 @@
-/* How the packed products deal out their work (internal to core/matmul*.c): C in tiles of TILE_ROWS rows and some panels, whose
- * borders depend on shapes alone; each tile is computed by one thread. */
+/* How the packed products deal out their work (internal to core/matmul*.c): C in tiles of up to TILE_ROWS rows and
+ * some panels, each computed by one thread. The cut may depend on the number of threads, since no element's bits depend on it. */
 #ifndef FERRY_CORE_TILES_H
 #define FERRY_CORE_TILES_H
 
