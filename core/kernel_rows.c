@@ -252,13 +252,35 @@ void KERNEL_NAME(gelu_backward)(int n, const real *x, const real *mask, const re
 
 /* ---- cross-entropy ---- */
 
-static real row_largest(int n, const real *x)
+typedef struct Scan {
+    real largest, sum;
+} Scan;
+
+/* The largest element and the sum, in one pass; several chains of each hide the latency of an operation. */
+VEC_INLINE Scan scan(int n, const real *x)
 {
-    Vec largest = vec_set(x[0]);
+    enum { CHAINS = 4 };
+    Vec largest[CHAINS], sum[CHAINS];
+    for (int c = 0; c < CHAINS; c++) largest[c] = vec_set(x[0]), sum[c] = (Vec){0};
     int i = 0;
-    for (; i + LANES <= n; i += LANES) largest = vec_max(vec_load(x + i), largest);
-    if (i < n) largest = vec_max(vec_load_part(x + i, n - i, x[0]), largest);
-    return vec_largest(largest);
+    for (; i + CHAINS * LANES <= n; i += CHAINS * LANES)
+#pragma GCC unroll 4
+        for (int c = 0; c < CHAINS; c++) {
+            const Vec v = vec_load(x + i + c * LANES);
+            largest[c] = vec_max(v, largest[c]);
+            sum[c] += v;
+        }
+    for (; i < n; i += LANES) {
+        const int count = n - i < LANES ? n - i : LANES;
+        largest[0] = vec_max(vec_load_part(x + i, count, x[0]), largest[0]);
+        sum[0] += vec_load_part(x + i, count, 0);
+    }
+    for (int half = CHAINS / 2; half >= 1; half /= 2)
+        for (int c = 0; c < half; c++) {
+            largest[c] = vec_max(largest[c], largest[c + half]);
+            sum[c] += sum[c + half];
+        }
+    return (Scan){vec_largest(largest[0]), vec_sum(sum[0])};
 }
 
 /* The sum of exp(x - largest) over the row, which becomes the exps if `keep`. */
@@ -282,14 +304,15 @@ VEC_INLINE double exp_sum(int n, real *x, real largest, const bool keep)
 
 double KERNEL_NAME(log_sum_exp)(int n, const real *logits)
 {
-    const real largest = row_largest(n, logits);
+    const real largest = scan(n, logits).largest;
     return (double)largest + log(exp_sum(n, (real *)logits, largest, false));
 }
 
 double KERNEL_NAME(cross_entropy_row)(int n, real *logits, int label, real smoothing, bool gradient, real scale, double *nll)
 {
-    const real largest = row_largest(n, logits), at_label = logits[label];
-    const double sum = (double)row_sum(n, logits);
+    const Scan row = scan(n, logits);
+    const real largest = row.largest, at_label = logits[label];
+    const double sum = (double)row.sum;
     const double exps = gradient ? exp_sum(n, logits, largest, true) : exp_sum(n, logits, largest, false);
     const double log_sum = (double)largest + log(exps);
     *nll = log_sum - (double)at_label;

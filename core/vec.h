@@ -9,6 +9,10 @@
 
 #include "core/real.h"
 
+#if defined __SSE2__ && !defined FERRY_FP64
+#include <immintrin.h>
+#endif
+
 #if defined __AVX512F__
 #define VEC_BYTES 64
 #elif defined __AVX__
@@ -64,7 +68,9 @@ VEC_INLINE Vec vec_select(VecInt mask, Vec a, Vec b)
     return (Vec)(((VecInt)a & mask) | ((VecInt)b & ~mask));
 }
 
-/* The greater, the lesser; b where one is NaN. vec_max(limit, x) thus keeps the NaN of x. */
+/* The greater, the lesser; b where one is NaN. vec_max(limit, x) thus keeps the NaN of x. In fp32 by the instructions that do
+ * just that: compilers make three of the comparison. */
+#if defined FERRY_FP64 || !defined __SSE2__
 VEC_INLINE Vec vec_max(Vec a, Vec b)
 {
     return vec_select(a > b, a, b);
@@ -74,6 +80,24 @@ VEC_INLINE Vec vec_min(Vec a, Vec b)
 {
     return vec_select(a < b, a, b);
 }
+#else
+#if VEC_BYTES == 64
+#define VEC_FP32(op, a, b) (Vec)_mm512_##op##_ps((__m512)(a), (__m512)(b))
+#elif VEC_BYTES == 32
+#define VEC_FP32(op, a, b) (Vec)_mm256_##op##_ps((__m256)(a), (__m256)(b))
+#else
+#define VEC_FP32(op, a, b) (Vec)_mm_##op##_ps((__m128)(a), (__m128)(b))
+#endif
+VEC_INLINE Vec vec_max(Vec a, Vec b)
+{
+    return VEC_FP32(max, a, b);
+}
+
+VEC_INLINE Vec vec_min(Vec a, Vec b)
+{
+    return VEC_FP32(min, a, b);
+}
+#endif
 
 /* x with its halves exchanged, its quarters within halves, .. : what log2(LANES) steps of a reduction add */
 #if VEC_BYTES / 4 == 16 && !defined FERRY_FP64
