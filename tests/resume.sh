@@ -69,6 +69,15 @@ pieces() {
 check "training in seven pieces" pieces
 check "seven pieces: the same bytes" same pieces
 
+# ---- in bf16 ----
+
+# Where the processor has no instructions for it, these are in fp32, with a warning.
+in_bf16() { train "$@" --precision bf16 --patience 0; }
+bf16_pieces() { in_bf16 bf16-pieces --threads 1 --max-steps 13 && in_bf16 bf16-pieces --threads 3 --max-steps 31; }
+check "bf16 in one go" in_bf16 bf16 --threads 2 --max-steps 31
+check "bf16 in two pieces" bf16_pieces
+check "bf16 in two pieces: the same bytes" cmp "$work/bf16/last" "$work/bf16-pieces/last"
+
 # ---- killed again and again ----
 
 # The longest that a life is left alone: a part of the time that the whole took, so that there are many.
