@@ -115,7 +115,8 @@ const Unit *unit_at(int index)
 const Bf16Packing *unit_packing(void)
 {
 #ifdef __x86_64__
-    if (unit_avx512_bf16.runs_here()) return &avx512_bf16_packing;
+    for (size_t i = 0; i < N_UNITS; i++) /* asked for every row that is rounded, so by what is known already */
+        if (units[i] == &unit_avx512_bf16) return works(i) ? &avx512_bf16_packing : NULL;
 #endif
     return NULL;
 }

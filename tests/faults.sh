@@ -27,15 +27,8 @@ begin() {
         --encoder-layers 1 --decoder-layers 1 --batch-tokens 300 --warmup 4 --validate-every 3 --checkpoint-every 2 \
         --report-every 1 --max-extra 2 --max-ratio 1 --max-steps 8 "$@"
 }
-# train CODE FOLDER [FLAG]...: ends with this exit code; messages in $work/err
-train() {
-    wanted=$1
-    shift
-    (limit="timeout -s KILL 300" && begin "$@") 2>"$work/err" # one that hangs has failed
-    code=$?
-    [ "$code" = "$wanted" ] || { echo "exit code $code, not $wanted"; cat "$work/err"; return 1; }
-}
-says() { grep -q -e "$1" "$work/err" || { cat "$work/err"; return 1; }; }
+# shellcheck source=tests/training.sh
+. "$(dirname "$0")/training.sh"
 evaluate() { "$FERRY" evaluate -m "$1" "$work/valid.en" "$work/valid.fr" >"$work/out" 2>"$work/err"; }
 untimed() { cut -f1-10 "$work/$1/log.tsv"; }
 same() { cmp "$work/whole/last" "$work/$1/last" && untimed whole >"$work/wanted" && untimed "$1" | cmp - "$work/wanted"; }

@@ -27,18 +27,8 @@ begin() {
         --encoder-layers 1 --decoder-layers 1 --batch-tokens 300 --warmup 4 --validate-every 100 --checkpoint-every 2 \
         --report-every 1 --max-extra 2 --max-ratio 1 "$@"
 }
-# train CODE RUN [FLAG]...: ends with this exit code; messages in $work/err
-train() {
-    code=$1
-    shift
-    (limit="timeout -s KILL 300" && begin "$@") 2>"$work/err" # one that hangs has failed
-    got=$?
-    [ "$got" = "$code" ] && return
-    echo "exit code $got, not $code"
-    cat "$work/err"
-    return 1
-}
-says() { grep -q -e "$1" "$work/err" || { cat "$work/err"; return 1; }; }
+# shellcheck source=tests/training.sh
+. "$(dirname "$0")/training.sh"
 # refused CODE MESSAGE FLAG...
 refused() {
     message=$2
