@@ -167,7 +167,7 @@ analyze: ## look for faults without running: cppcheck, clang-tidy, shellcheck
 	    -D__BYTE_ORDER__=1 -D__ORDER_LITTLE_ENDIAN__=1 $(ANALYZED)
 	clang-tidy --quiet $(filter-out $(KERNEL_SRC),$(ANALYZED)) -- $(ANALYZE_FLAGS)
 	clang-tidy --quiet --checks=-bugprone-implicit-widening-of-multiplication-result $(KERNEL_SRC) -- $(ANALYZE_FLAGS)
-	shellcheck -x -P SCRIPTDIR $(wildcard *.sh tests/*.sh tests/*/*.sh data/toy/*.sh)
+	shellcheck -x -P SCRIPTDIR $(wildcard *.sh tests/*.sh tests/*/*.sh data/toy/*.sh configs/*.sh)
 
 valgrind: packages ## a short training and translation under valgrind
 	@./install-packages.sh valgrind

@@ -92,13 +92,14 @@ static void chunk(Tape *tape, LossNode *n, int first, int tokens, real *logits, 
 #pragma omp parallel for schedule(dynamic, 8)
     for (int i = 0; i < tokens; i++) {
         real *row = logits + (size_t)i * classes;
-        token_sums[2 * i] = loss_of_token(tape, n, first + i, row, to_second, &token_sums[2 * i + 1]);
+        double *loss = token_sums + 2 * (size_t)i;
+        loss[0] = loss_of_token(tape, n, first + i, row, to_second, &loss[1]);
         for (int pass = 0; rounds && pass < n->n_passes; pass++) /* while they are in the cache */
             matmul_round_rows(1, (int)classes, row + (size_t)pass * to_second, classes);
     }
     for (int i = 0; i < tokens; i++) {
-        n->sums.loss += token_sums[2 * i];
-        n->sums.nll += token_sums[2 * i + 1];
+        n->sums.loss += token_sums[2 * (size_t)i];
+        n->sums.nll += token_sums[2 * (size_t)i + 1];
     }
     for (int pass = 0; tape->recording && pass < n->n_passes; pass++)
         gradients_of(tape, n, pass * n->n_tokens + first, tokens, logits + (size_t)pass * to_second, first + pass > 0);

@@ -219,17 +219,27 @@ VEC_INLINE Vec normal(Vec x, Vec *cumulative)
     return bell * (real)0.39894228040143267794; /* 1 / sqrt(2 pi) */
 }
 
+/* The next LANES of n elements, or what is left of them and zeros */
+VEC_INLINE Vec load_next(const real *p, int n)
+{
+    return n >= LANES ? vec_load(p) : vec_load_part(p, n, 0);
+}
+
+VEC_INLINE void store_next(real *p, int n, Vec x)
+{
+    if (n >= LANES) vec_store(p, x);
+    else vec_store_part(p, n, x);
+}
+
 void KERNEL_NAME(gelu)(int n, const real *x, const real *mask, real *y)
 {
     for (int i = 0; i < n; i += LANES) {
-        const int count = n - i < LANES ? n - i : LANES;
-        const Vec v = count == LANES ? vec_load(x + i) : vec_load_part(x + i, count, 0);
+        const Vec v = load_next(x + i, n - i);
         Vec cumulative;
         normal(v, &cumulative);
         Vec out = v * cumulative;
-        if (mask) out *= count == LANES ? vec_load(mask + i) : vec_load_part(mask + i, count, 0);
-        if (count == LANES) vec_store(y + i, out);
-        else vec_store_part(y + i, count, out);
+        if (mask) out *= load_next(mask + i, n - i);
+        store_next(y + i, n - i, out);
     }
 }
 
@@ -237,16 +247,13 @@ void KERNEL_NAME(gelu_backward)(int n, const real *x, const real *mask, const re
 {
     /* d/dx x F(x) = F(x) + x f(x), F and f the normal distribution's cumulative and density functions */
     for (int i = 0; i < n; i += LANES) {
-        const int count = n - i < LANES ? n - i : LANES;
-        const bool whole = count == LANES;
-        const Vec v = whole ? vec_load(x + i) : vec_load_part(x + i, count, 0);
-        Vec g = whole ? vec_load(gy + i) : vec_load_part(gy + i, count, 0), cumulative;
+        const Vec v = load_next(x + i, n - i);
+        Vec g = load_next(gy + i, n - i), cumulative;
         const Vec density = normal(v, &cumulative);
-        if (mask) g *= whole ? vec_load(mask + i) : vec_load_part(mask + i, count, 0);
+        if (mask) g *= load_next(mask + i, n - i);
         Vec sum = g * (cumulative + v * density);
-        if (before) sum += whole ? vec_load(before + i) : vec_load_part(before + i, count, 0);
-        if (whole) vec_store(gx + i, sum);
-        else vec_store_part(gx + i, count, sum);
+        if (before) sum += load_next(before + i, n - i);
+        store_next(gx + i, n - i, sum);
     }
 }
 

@@ -54,7 +54,7 @@ static Cells cells_of(const Matmul *p, const Operands *o, int i0, int m, int k0,
         if (!o->unit->rows_only) return (Cells){.at = rounded, .row = p->a_stride, .k = 1};
         const size_t cells = (size_t)(k + 1) / 2, rest = padded(k) - cells;
         for (int i = 0; i < m; i++) {
-            int32_t *row = scratch + i * ROW_STRIDE;
+            int32_t *row = scratch + (size_t)i * ROW_STRIDE;
             memcpy(row, rounded + (size_t)i * p->a_stride, cells * sizeof *row);
             memset(row + cells, 0, rest * sizeof *row);
         }

@@ -67,7 +67,7 @@ static void tile(const Matmul *p, const void *operands, int i0, int i1, int pane
                       (const int32_t *)w->panels + (size_t)panel * (size_t)padded(p->k) * UNIT_PANEL, sum, UNIT_PANEL, false);
         for (int i = i0; i < i1; i++) {
             float *c = p->c + (size_t)i * p->c_stride + j0;
-            kernel.int8_scale(columns, sum + (i - i0) * UNIT_PANEL, OFFSET, w->column_sum + j0, o->scale[i], w->scale + j0,
+            kernel.int8_scale(columns, sum + (size_t)(i - i0) * UNIT_PANEL, OFFSET, w->column_sum + j0, o->scale[i], w->scale + j0,
                               p->bias ? p->bias + j0 : p->add ? c : NULL, c);
         }
     }

@@ -70,7 +70,7 @@ static int32_t cell(Precision precision, int i, int l)
 
 bool unit_check(const Unit *unit)
 {
-    int32_t *a = mem_zalloc(CHECK_ROWS * CHECK_CELLS * sizeof *a), *b = mem_zalloc(UNIT_PANEL * CHECK_CELLS * sizeof *b);
+    int32_t *a = mem_zalloc((size_t)CHECK_ROWS * CHECK_CELLS * sizeof *a), *b = mem_zalloc((size_t)UNIT_PANEL * CHECK_CELLS * sizeof *b);
     union {
         float real[CHECK_M][CHECK_N];
         int32_t exact[CHECK_M][CHECK_N];

@@ -91,7 +91,7 @@ static bool give(const Part *part, const BitextFilter *filter, BitextTake *take,
 {
     size_t first = 0;
     for (int i = 0; i < part->lines.n; i++) {
-        const size_t middle = part->token_end[2 * i], end = part->token_end[2 * i + 1];
+        const size_t middle = part->token_end[2 * (size_t)i], end = part->token_end[2 * (size_t)i + 1];
         const int32_t *token = part->tokens.token + first;
         const size_t n_source = middle - first, n_target = end - middle;
         int64_t *count = count_of(counts, filter, n_source, n_target);

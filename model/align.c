@@ -37,8 +37,8 @@ static void add_sentence(const CrossAttention *attention, int heads, const Batch
     const int width = query->cols / heads;
     for (int i = 0; i < n_target; i++)
         for (int h = 0; h < heads; h++)
-            add_attention(query->value + (size_t)(first_target + i) * query->stride + h * width,
-                          key->value + (size_t)first_source * key->stride + h * width, key->stride, n_source, width,
+            add_attention(query->value + (size_t)(first_target + i) * query->stride + (size_t)(h * width),
+                          key->value + (size_t)first_source * key->stride + (size_t)(h * width), key->stride, n_source, width,
                           share / (real)heads, score, weight + (size_t)i * (size_t)n_source);
 }
 

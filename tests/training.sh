@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154 # $work is set where this is sourced
 # Sourced by the shell tests that train, which define `begin` (it becomes the process that trains) and $work.
 
 # train CODE RUN [FLAG]...: ends with this exit code; messages in $work/err

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Translating and scoring from outside, with tiny models that have learned next to nothing: lists of the best, alignments,
 # sampling, prefixes, tokenized text, ensembles, scores; what is refused; answers line by line.
-# shellcheck disable=SC2317 # the functions are called through check
+# shellcheck disable=SC2317,SC2016 # the functions are called through check; awk sees the dollars
 FERRY=${FERRY:-build/ferry}
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
