@@ -13,6 +13,7 @@ typedef enum RandomPurpose {
     RANDOM_SAMPLE = 4,  /* sampling translations */
     RANDOM_TOY = 5,     /* the toy corpus */
     RANDOM_TEST = 6,
+    RANDOM_SEGMENT = 7, /* BPE-dropout */
 } RandomPurpose;
 
 /* A stream of random bits: the key and the upper half of the counter. The lower half is the position in the stream. */

@@ -38,14 +38,31 @@ static int32_t *append(RaggedBuffer *buffer, int32_t n)
     return result;
 }
 
-static void append_pair(BatchBuffer *buffer, const Bitext *bitext, size_t pair)
+/* A pair on its way into a batch: its tokens, the source with EOS, by side. */
+typedef struct Pair {
+    size_t number;
+    int32_t n[2];
+    const int32_t *token[2]; /* NULL: those of the bitext */
+} Pair;
+
+static Pair pair_as_it_is(const Bitext *bitext, size_t number)
 {
-    int32_t n = bitext_length(bitext, pair, BITEXT_TARGET), first = buffer->target.ragged.n_tokens;
-    int32_t *source = append(&buffer->source, bitext_length(bitext, pair, BITEXT_SOURCE));
-    bitext_copy(bitext, pair, BITEXT_SOURCE, source);
+    return (Pair){number, {bitext_length(bitext, number, BITEXT_SOURCE), bitext_length(bitext, number, BITEXT_TARGET)}, {NULL}};
+}
+
+static void copy_side(const Bitext *bitext, const Pair *pair, BitextSide side, int32_t *out)
+{
+    if (pair->token[side]) memcpy(out, pair->token[side], (size_t)pair->n[side] * sizeof *out);
+    else bitext_copy(bitext, pair->number, side, out);
+}
+
+static void append_pair(BatchBuffer *buffer, const Bitext *bitext, const Pair *pair)
+{
+    const int32_t n = pair->n[BITEXT_TARGET], first = buffer->target.ragged.n_tokens;
+    copy_side(bitext, pair, BITEXT_SOURCE, append(&buffer->source, pair->n[BITEXT_SOURCE]));
     int32_t *target = append(&buffer->target, n + 1);
     target[0] = TOKEN_BOS;
-    bitext_copy(bitext, pair, BITEXT_TARGET, target + 1);
+    copy_side(bitext, pair, BITEXT_TARGET, target + 1);
     buffer->label = reserve(buffer->label, first, n + 1, &buffer->label_capacity);
     memcpy(buffer->label + first, target + 1, (size_t)n * sizeof *target);
     buffer->label[first + n] = TOKEN_EOS;
@@ -57,9 +74,9 @@ typedef struct Fill {
 } Fill;
 
 /* Count the pair in if it fits: neither side may overflow the budget, except that the first pair always fits. */
-static bool take(Fill *fill, const Bitext *bitext, size_t pair, int32_t batch_tokens)
+static bool take(Fill *fill, const Pair *pair, int32_t batch_tokens)
 {
-    int32_t n_source = bitext_length(bitext, pair, BITEXT_SOURCE), n_target = bitext_length(bitext, pair, BITEXT_TARGET) + 1;
+    const int32_t n_source = pair->n[BITEXT_SOURCE], n_target = pair->n[BITEXT_TARGET] + 1;
     if (fill->source && (n_source > batch_tokens - fill->source || n_target > batch_tokens - fill->target)) return false;
     fill->source += n_source;
     fill->target += n_target;
@@ -82,11 +99,15 @@ size_t batches_fill(BatchBuffer *buffer, const Bitext *bitext, size_t first, int
     const size_t n = bitext_pairs(bitext);
     CHECK(first < n, "pair %zu of %zu", first, n);
     Fill fill = {0};
-    size_t pair = first;
+    size_t i = first;
     begin(buffer);
-    for (; pair < n && take(&fill, bitext, pair, batch_tokens); pair++) append_pair(buffer, bitext, pair);
+    for (; i < n; i++) {
+        const Pair pair = pair_as_it_is(bitext, i);
+        if (!take(&fill, &pair, batch_tokens)) break;
+        append_pair(buffer, bitext, &pair);
+    }
     finish(buffer);
-    return pair;
+    return i;
 }
 
 size_t batches_fill_ragged(RaggedBuffer *buffer, const Sequences *sequences, const uint32_t *order, size_t n, size_t first,
@@ -116,6 +137,9 @@ void batches_free(BatchBuffer *buffer)
     batches_free_ragged(&buffer->source);
     batches_free_ragged(&buffer->target);
     mem_free(buffer->label);
+    mem_free(buffer->whole);
+    for (int side = 0; side < 2; side++) tokenizer_tokens_free(&buffer->again[side]);
+    text_free(&buffer->text);
     *buffer = (BatchBuffer){0};
 }
 
@@ -191,7 +215,28 @@ uint32_t batches_pair(const BatchIterator *iterator, uint32_t position)
     return first + permute(&stream, n, (uint32_t)(((uint64_t)iterator->epoch * n_share + pair) % n));
 }
 
-/* Step over the batch at the iterator's place; its pairs go to `buffer`, which may be NULL. */
+/* Merge the words of both sides anew, unless that makes the pair too long. */
+static void drop_merges(const BatchIterator *iterator, BatchBuffer *buffer, Pair *pair)
+{
+    const RandomStream stream = random_stream(iterator->seed, RANDOM_SEGMENT, iterator->epoch, iterator->position);
+    for (BitextSide side = BITEXT_SOURCE; side <= BITEXT_TARGET; side++) {
+        Tokens *again = &buffer->again[side];
+        const int32_t n = pair->n[side], n_end = side == BITEXT_SOURCE; /* EOS is no text */
+        buffer->whole = reserve(buffer->whole, 0, n, &buffer->whole_capacity);
+        bitext_copy(iterator->bitext, pair->number, side, buffer->whole);
+        again->n = 0;
+        tokenizer_encode_again(iterator->tokenizer, buffer->whole, (size_t)(n - n_end), iterator->bpe_dropout, &stream,
+                               (uint32_t)side, &buffer->text, again);
+        if (again->n >= (size_t)iterator->max_length) return;
+        if (n_end) tokenizer_append(again, TOKEN_EOS);
+    }
+    for (int side = 0; side < 2; side++) {
+        pair->n[side] = (int32_t)buffer->again[side].n;
+        pair->token[side] = buffer->again[side].token;
+    }
+}
+
+/* Step over the batch at the iterator's place; its pairs go to `buffer`. */
 static void step(BatchIterator *iterator, BatchBuffer *buffer)
 {
     const Bitext *bitext = iterator->bitext;
@@ -199,9 +244,10 @@ static void step(BatchIterator *iterator, BatchBuffer *buffer)
     CHECK(iterator->position < n, "position %u of %u", iterator->position, n);
     Fill fill = {0};
     for (; iterator->position < n; iterator->position++) {
-        uint32_t pair = batches_pair(iterator, iterator->position);
-        if (!take(&fill, bitext, pair, iterator->batch_tokens)) return;
-        if (buffer) append_pair(buffer, bitext, pair);
+        Pair pair = pair_as_it_is(bitext, batches_pair(iterator, iterator->position));
+        if (iterator->bpe_dropout > 0) drop_merges(iterator, buffer, &pair);
+        if (!take(&fill, &pair, iterator->batch_tokens)) return;
+        append_pair(buffer, bitext, &pair);
     }
     iterator->epoch++;
     iterator->position = 0;
@@ -212,13 +258,4 @@ void batches_next(BatchIterator *iterator, BatchBuffer *buffer)
     begin(buffer);
     step(iterator, buffer);
     finish(buffer);
-}
-
-int64_t batches_count(const BatchIterator *iterator)
-{
-    BatchIterator walker = *iterator;
-    walker.position = 0;
-    int64_t n = 0;
-    for (; walker.epoch == iterator->epoch; n++) step(&walker, NULL);
-    return n;
 }

@@ -21,6 +21,11 @@ typedef struct BatchBuffer {
     RaggedBuffer source, target;
     int32_t *label;
     int32_t label_capacity;
+    /* of the last pair under BPE-dropout: a side as it was, and its text; both sides encoded again */
+    int32_t *whole;
+    int32_t whole_capacity;
+    Text text;
+    Tokens again[2];
 } BatchBuffer;
 
 void batches_free(BatchBuffer *buffer);
@@ -34,6 +39,11 @@ typedef struct BatchIterator {
     const Bitext *bitext;
     uint64_t seed;
     int32_t batch_tokens;
+    /* BPE-dropout, if this isn't 0: each time that a pair comes its words are merged anew, as a pure function of (seed, epoch,
+     * position); a pair that would be longer than max_length on a side then stays as it is. */
+    double bpe_dropout;
+    const Tokenizer *tokenizer; /* of the tokens; not used without BPE-dropout */
+    int32_t max_length;
     uint32_t epoch;    /* from 0 */
     uint32_t position; /* pairs of the epoch already handed out, < batches_epoch_pairs */
 } BatchIterator;
@@ -55,9 +65,6 @@ uint64_t batches_hash(const Bitext *bitext, uint64_t hash);
  * (w - floor(w)) n of its pairs: those that follow in a random order of the part which goes round from epoch to epoch, so
  * that all of its pairs come equally often in the long run. */
 uint32_t batches_pair(const BatchIterator *iterator, uint32_t position);
-
-/* How many batches the iterator's epoch has in all, from position 0. Looks at the lengths of all pairs. */
-int64_t batches_count(const BatchIterator *iterator);
 
 /* The pair (0 .. n-1) at `position` (< n) of the epoch's order. Takes no memory and about 0.3 microseconds. */
 uint32_t batches_permute(uint64_t seed, uint32_t epoch, uint32_t n, uint32_t position);

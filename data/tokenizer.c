@@ -306,10 +306,19 @@ typedef struct Candidate {
     int32_t at;    /* position of its left token */
 } Candidate;
 
+/* Which merges are left out. */
+typedef struct MergeDropout {
+    double probability;
+    RandomStream stream;
+    uint64_t position; /* in the stream, of the next number */
+} MergeDropout;
+
 /* The tokens of one piece while they are merged: a list linked by positions, and a binary heap of candidates. A merge
  * retires one position and adds at most two candidates. */
 typedef struct Merging {
     const Tokenizer *tokenizer;
+    Candidate left_out[3 * PIECES_MAX_BYTES]; /* until another merge has been made */
+    int n_left_out;
     int32_t token[PIECES_MAX_BYTES]; /* -1: merged into the one before it */
     int32_t previous[PIECES_MAX_BYTES], next[PIECES_MAX_BYTES]; /* -1: none */
     Candidate heap[3 * PIECES_MAX_BYTES];
@@ -328,13 +337,18 @@ static int32_t merged_token(const Merging *m, int32_t at)
     return (int32_t)map_get(&m->tokenizer->merge, pair_key(m->token[at], m->token[m->next[at]]), -1);
 }
 
-static void push(Merging *m, int32_t at)
+static void push(Merging *m, Candidate new)
 {
-    Candidate new = {.token = merged_token(m, at), .at = at};
-    if (new.token < 0) return;
     int i = m->n_heap++;
     for (; i > 0 && sooner(new, m->heap[(i - 1) / 2]); i = (i - 1) / 2) m->heap[i] = m->heap[(i - 1) / 2];
     m->heap[i] = new;
+}
+
+/* Push the pair that begins here, if it can be merged. */
+static void push_pair(Merging *m, int32_t at)
+{
+    const int32_t token = merged_token(m, at);
+    if (token >= 0) push(m, (Candidate){.token = token, .at = at});
 }
 
 static Candidate pop(Merging *m)
@@ -367,7 +381,28 @@ static int split(Merging *m, const char *piece, size_t n)
     return count;
 }
 
-static void encode_piece(const Tokenizer *t, const char *piece, size_t n, Tokens *out)
+/* Make of the pair what it becomes. */
+static void merge(Merging *m, Candidate c)
+{
+    const int32_t right = m->next[c.at];
+    m->token[c.at] = c.token;
+    m->token[right] = -1;
+    m->next[c.at] = m->next[right];
+    if (m->next[c.at] >= 0) m->previous[m->next[c.at]] = c.at;
+    push_pair(m, c.at);
+    if (m->previous[c.at] >= 0) push_pair(m, m->previous[c.at]);
+}
+
+/* Is the candidate left out, for now? */
+static bool leave_out(Merging *m, MergeDropout *dropout, Candidate c)
+{
+    if (!dropout || random_uniform(&dropout->stream, dropout->position++) >= dropout->probability) return false;
+    m->left_out[m->n_left_out++] = c;
+    return true;
+}
+
+/* `dropout` may be NULL. */
+static void encode_piece(const Tokenizer *t, const char *piece, size_t n, MergeDropout *dropout, Tokens *out)
 {
     const int32_t whole = t->words ? strings_find(&t->text, piece, n) : -1;
     if (whole >= 0) {
@@ -376,23 +411,19 @@ static void encode_piece(const Tokenizer *t, const char *piece, size_t n, Tokens
     }
     Merging m;
     m.tokenizer = t;
-    m.n_heap = 0;
+    m.n_heap = m.n_left_out = 0;
     int count = split(&m, piece, n);
     for (int i = 0; i < count; i++) {
         m.previous[i] = i - 1;
         m.next[i] = i + 1 < count ? i + 1 : -1;
     }
-    for (int i = 0; i < count; i++) push(&m, i);
+    for (int i = 0; i < count; i++) push_pair(&m, i);
     while (m.n_heap) {
         Candidate c = pop(&m);
         if (merged_token(&m, c.at) != c.token) continue; /* one of the two has been merged with another */
-        int32_t right = m.next[c.at];
-        m.token[c.at] = c.token;
-        m.token[right] = -1;
-        m.next[c.at] = m.next[right];
-        if (m.next[c.at] >= 0) m.previous[m.next[c.at]] = c.at;
-        push(&m, c.at);
-        if (m.previous[c.at] >= 0) push(&m, m.previous[c.at]);
+        if (leave_out(&m, dropout, c)) continue;
+        merge(&m, c);
+        while (m.n_left_out) push(&m, m.left_out[--m.n_left_out]);
     }
     /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): a piece has at least one character */
     for (int32_t i = 0; i >= 0; i = m.next[i]) tokenizer_append(out, m.token[i]);
@@ -467,7 +498,7 @@ void tokenizer_encode(const Tokenizer *t, TokenizerCache *cache, const char *tex
             continue;
         }
         if (n > SLOT_BYTES) {
-            encode_piece(t, piece, n, out);
+            encode_piece(t, piece, n, NULL, out);
             continue;
         }
         Slot *slot = &cache->slot[strings_hash(piece, n) % N_SLOTS];
@@ -476,12 +507,31 @@ void tokenizer_encode(const Tokenizer *t, TokenizerCache *cache, const char *tex
             continue;
         }
         size_t first = out->n;
-        encode_piece(t, piece, n, out);
+        encode_piece(t, piece, n, NULL, out);
         if (out->n - first > SLOT_TOKENS) continue;
         slot->n_bytes = (uint8_t)n;
         slot->n_tokens = (uint8_t)(out->n - first);
         memcpy(slot->bytes, piece, n);
         memcpy(slot->token, out->token + first, (out->n - first) * sizeof *slot->token);
+    }
+}
+
+void tokenizer_encode_again(const Tokenizer *t, const int32_t *token, size_t n, double probability, const RandomStream *stream,
+                            uint32_t place, Text *text, Tokens *out)
+{
+    MergeDropout dropout = {.probability = probability, .stream = *stream, .position = (uint64_t)place << 32};
+    text->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t length;
+        const char *bytes = tokenizer_bytes(t, token[i], &length);
+        text_append(text, bytes, length);
+    }
+    PieceCursor cursor = tokenizer_pieces(t, text);
+    const char *piece;
+    int32_t symbol;
+    for (size_t length; (piece = tokenizer_next_piece(&cursor, &length, &symbol));) {
+        if (symbol >= 0) tokenizer_append(out, symbol);
+        else encode_piece(t, piece, length, &dropout, out);
     }
 }
 

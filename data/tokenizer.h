@@ -24,6 +24,7 @@
 
 #include "core/batch.h"
 #include "core/error.h"
+#include "core/random.h"
 #include "data/text.h"
 
 enum {
@@ -50,6 +51,13 @@ typedef struct Tokens {
 
 /* Append the tokens of the text to `out`, without BOS and EOS; none for blank text. Time O(n log n) however long a word. */
 void tokenizer_encode(const Tokenizer *tokenizer, TokenizerCache *cache, const char *text, size_t length, Tokens *out);
+
+/* BPE-dropout (Provilkov et al. 2020, algorithm 1): append the tokens of the same text, merged anew, where each merge that is
+ * due is left out with probability `dropout` until another has been made. `token` are those of a text, as tokenizer_encode
+ * gives them; dropout 0 gives the same ones, 1 those of single characters. Symbols and words stay whole. Random numbers are
+ * those of the stream from position `place` << 32 on. `text` is room to work in. */
+void tokenizer_encode_again(const Tokenizer *tokenizer, const int32_t *token, size_t n, double dropout,
+                            const RandomStream *stream, uint32_t place, Text *text, Tokens *out);
 
 /* The text of the tokens replaces what `out` held: always in normal form, so well formed and without a newline, whatever the
  * tokens are. Special tokens print nothing. */

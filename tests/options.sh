@@ -133,6 +133,7 @@ check "a value of 100 kB: still the place and the way out" config_refused \
     "[train]\nseed = $(head -c 100000 /dev/zero | tr '\0' 7)\n"
 check "a decimal comma" config_refused "bad.ini:2: train.dropout = '0,1'" '[train]\ndropout = 0,1\n'
 check "heads that don't divide the width" train_refused "d_model = 8 is not a multiple of model.heads = 3" --heads 3
+check "BPE-dropout without merges" train_refused "with data.tokenized = yes nothing is merged" --bpe-dropout 0.1 --tokenized yes
 check "a line end in a file name" train_refused "text without control characters" --train-source 'a
 b'
 check "no training text" train_refused "data.train_source is not set" --train-source ' '

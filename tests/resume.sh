@@ -1,6 +1,6 @@
 #!/bin/sh
 # Training that was interrupted, at any moment and in any way, and went on, also with other numbers of threads, ends in the
-# same checkpoint, byte for byte, and the same log, timing columns aside, as training in one go. Dropout, R-Drop,
+# same checkpoint, byte for byte, and the same log, timing columns aside, as training in one go. Dropout, BPE-dropout, R-Drop,
 # accumulation, weight decay, a moving average of the weights and validation are on, epochs end in between, and early stopping ends it.
 #     tests/resume.sh [short | long]      long (make torture): 100 times killed
 # shellcheck disable=SC2317 # the functions are called through check
@@ -12,7 +12,7 @@ configs=$(dirname "$0")/../configs
 
 # What makes a run hard to resume: put more of it here.
 options="--dropout 0.2 --attention-dropout 0.1 --activation-dropout 0.1 --accumulate 2 --patience 5 --best loss
-    --rdrop 1 --weight-decay 0.1 --ema 0.95 --save-translations yes"
+    --rdrop 1 --bpe-dropout 0.1 --weight-decay 0.1 --ema 0.95 --save-translations yes"
 case ${1:-short} in
 short) kills=8 options="$options --learning-rate 0.04" ;;
 long) kills=100 options="$options --learning-rate 0.01" ;; # a lower rate, and it takes longer to stop by itself

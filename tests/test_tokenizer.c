@@ -1,4 +1,5 @@
 /* The tokenizer: round trips, what the search may generate, and the file with its faults. */
+#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -68,6 +69,93 @@ START_TEST(a_cache_serves_any_tokenizer)
     for (int k = 0; k < 2; k++) tokenizer_free(tokenizers[k]);
     tokenizer_cache_free(shared);
     text_free(&text);
+}
+END_TEST
+
+/* ---- BPE-dropout ---- */
+
+static size_t encode_again(const Tokenizer *tokenizer, const Tokens *tokens, double dropout, uint32_t seed, Tokens *out)
+{
+    const RandomStream stream = random_stream(seed, RANDOM_TEST, 0, 0);
+    Text text = {0};
+    out->n = 0;
+    tokenizer_encode_again(tokenizer, tokens->token, tokens->n, dropout, &stream, 0, &text, out);
+    text_free(&text);
+    return out->n;
+}
+
+/* Whatever is left out, the text stays. Nothing left out: the same tokens; everything: nothing that was merged. */
+START_TEST(merges_left_out_keep_the_text)
+{
+    Tokenizer *tokenizers[] = {nasty_tokenizer(nasty_text, 300, 700), nasty_tokenizer(nasty_few_letters, 50, 300)};
+    void (*text_of[])(Text *, uint32_t) = {nasty_text, nasty_few_letters};
+    TokenizerCache *cache = tokenizer_cache_new();
+    Text text = {0}, normal = {0}, back = {0};
+    for (int k = 0; k < 2; k++) {
+        size_t n_whole = 0, n_again = 0;
+        for (uint32_t i = 0; i < 1000; i++) {
+            Tokens whole = {0}, again = {0};
+            int32_t left, right;
+            text_of[k](&text, i);
+            text_normalize(&normal, text.data, text.n);
+            tokenizer_encode(tokenizers[k], cache, text.data, text.n, &whole);
+            ENSURE(encode_again(tokenizers[k], &whole, 0, i, &again) == whole.n, "text %u", i);
+            ENSURE(!whole.n || !memcmp(again.token, whole.token, whole.n * sizeof *whole.token), "text %u", i);
+            n_whole += whole.n;
+            n_again += encode_again(tokenizers[k], &whole, 0.3, i, &again);
+            tokenizer_decode(tokenizers[k], again.token, again.n, &back);
+            ENSURE(back.n == normal.n && (!back.n || !memcmp(back.data, normal.data, back.n)), "text %u", i);
+            encode_again(tokenizers[k], &whole, 1, i, &again);
+            for (size_t t = 0; t < again.n; t++) ENSURE(!tokenizer_parts(tokenizers[k], again.token[t], &left, &right), "text %u", i);
+            tokenizer_tokens_free(&whole);
+            tokenizer_tokens_free(&again);
+        }
+        ck_assert_uint_gt(n_again, n_whole + n_whole / 10);
+        tokenizer_free(tokenizers[k]);
+    }
+    tokenizer_cache_free(cache);
+    text_free(&text);
+    text_free(&normal);
+    text_free(&back);
+}
+END_TEST
+
+/* "aba" with the merges ab, ba, and aba of ab and a, each left out with probability p: what comes out, and how often. */
+START_TEST(merges_are_left_out_as_often_as_asked)
+{
+    enum { N = 40000, A = TOKENIZER_FIRST_BYTE + 'a', B = TOKENIZER_FIRST_BYTE + 'b' };
+    const double p = 0.2;
+    Tokenizer *tokenizer = tokenizer_new();
+    const int32_t ab = tokenizer_add_merge(tokenizer, A, B), ba = tokenizer_add_merge(tokenizer, B, A);
+    const int32_t aba = tokenizer_add_merge(tokenizer, ab, A);
+    const int32_t space = TOKENIZER_FIRST_BYTE + ' ';
+    int32_t whole[] = {space, aba};
+    const Tokens tokens = {.token = whole, .n = 2};
+    const struct {
+        int32_t token[4];
+        size_t n;
+        double probability;
+    } outcomes[] = {
+        {{space, aba}, 2, (1 - p) * (1 - p)},
+        {{space, ab, A}, 3, (1 - p) * p},
+        {{space, A, ba}, 3, p * (1 - p)}, /* ab was left out, ba was not */
+        {{space, A, B, A}, 4, p * p},
+    };
+    int count[4] = {0};
+    Tokens again = {0};
+    for (uint32_t i = 0; i < N; i++) {
+        const size_t n = encode_again(tokenizer, &tokens, p, i, &again);
+        int k = 0;
+        while (k < 4 && (outcomes[k].n != n || memcmp(outcomes[k].token, again.token, n * sizeof *again.token))) k++;
+        ENSURE(k < 4, "seed %u", i);
+        count[k]++;
+    }
+    for (int k = 0; k < 4; k++) { /* five standard deviations */
+        const double expected = N * outcomes[k].probability;
+        ck_assert_double_eq_tol(count[k], expected, 5 * sqrt(expected * (1 - outcomes[k].probability)));
+    }
+    tokenizer_tokens_free(&again);
+    tokenizer_free(tokenizer);
 }
 END_TEST
 
@@ -338,6 +426,8 @@ Suite *suite_tokenizer(void)
     TCase *tcase = tcase_create("tokenizer");
     tcase_add_test(tcase, decoding_gives_the_text_back);
     tcase_add_test(tcase, a_cache_serves_any_tokenizer);
+    tcase_add_test(tcase, merges_left_out_keep_the_text);
+    tcase_add_test(tcase, merges_are_left_out_as_often_as_asked);
     tcase_add_test(tcase, lines_of_a_megabyte);
     tcase_add_test(tcase, pieces_as_long_as_they_get);
     tcase_add_test(tcase, generation_is_well_formed);

@@ -306,6 +306,8 @@ bool options_from_text(Options *options, const char *name, const char *text, Err
 
 bool options_check(const Options *options, Error *error)
 {
+    if (options->train_bpe_dropout > 0 && options->data_tokenized == TOKENIZED_YES)
+        return error_usage(error, "train.bpe_dropout needs words that Ferry cuts itself: with data.tokenized = yes nothing is merged");
     if (options->model_d_model % options->model_heads)
         return error_usage(error, "model.d_model = %" PRId64 " is not a multiple of model.heads = %" PRId64,
                            options->model_d_model, options->model_heads);

@@ -174,7 +174,8 @@ bool setup_model(Trainer *t, Error *error)
     t->model = model_new(&config, true);
     adam_init(&t->adam, t->model->params.size, o->train_beta1, o->train_beta2, o->train_epsilon);
     t->batches = (BatchIterator){
-        .bitext = &t->bitext, .seed = (uint64_t)o->train_seed, .batch_tokens = (int32_t)o->train_batch_tokens};
+        .bitext = &t->bitext, .seed = (uint64_t)o->train_seed, .batch_tokens = (int32_t)o->train_batch_tokens,
+        .bpe_dropout = o->train_bpe_dropout, .tokenizer = t->tokenizer, .max_length = (int32_t)o->data_max_length};
     t->batch = mem_zalloc((size_t)o->train_accumulate * sizeof *t->batch);
     t->tape.seed = (uint64_t)o->train_seed;
     translator_init(&t->translator, t->model, t->tokenizer, o);
