@@ -6,12 +6,14 @@
 #   RUN     the run folder (runs/multi30k); translations go there, too, as test_2016_flickr.fr
 #   STEPS   train so many steps only, with 20 checkpoints, for a trial
 #   LAST    how many checkpoints are averaged (10)
-#   FLAGS   more flags for ferry train;  DECODE: for ferry translate and evaluate
+#   FLAGS   more flags for ferry train
+#   DECODE  flags for ferry translate and evaluate (--beam 5)
 set -eu
 : "${DATA:?the folder of the corpus: make multi30k DATA=folder}"
 cd "$(dirname "$0")/.."
 run=${RUN:-runs/multi30k}
 last=${LAST:-10}
+decode=${DECODE:---beam 5}
 header="set	sentences	bleu	chrf	exact"
 
 for name in train val test_2016_flickr; do
@@ -25,7 +27,7 @@ done
 trial=
 if [ -n "${STEPS:-}" ]; then
     every=$(((STEPS + 19) / 20))
-    trial="--max-steps $STEPS --checkpoint-every $every --validate-every $STEPS"
+    trial="--max-steps $STEPS --decay-steps $STEPS --checkpoint-every $every --validate-every $STEPS"
 fi
 # shellcheck disable=SC2086 # words
 ./ferry train configs/multi30k.ini --run "$run" --train-source "$DATA/train.en.gz" --train-target "$DATA/train.fr.gz" \
@@ -35,7 +37,7 @@ fi
 # evaluate MODEL SET NAME: its row, under this name
 evaluate() {
     # shellcheck disable=SC2086
-    table=$(./ferry evaluate -m "$1" "$DATA/$2.en.gz" "$DATA/$2.fr.gz" ${DECODE:-})
+    table=$(./ferry evaluate -m "$1" "$DATA/$2.en.gz" "$DATA/$2.fr.gz" $decode)
     printf '%s\n' "$table" | sed -n "2s/^[^	]*/$3/p"
 }
 best=$(evaluate "$run" val "val, best checkpoint")
@@ -48,7 +50,7 @@ rows=$(for source in "$DATA"/test_*.en.gz; do
     name=$(basename "$source" .en.gz)
     [ -e "$DATA/$name.fr.gz" ] || continue
     # shellcheck disable=SC2086
-    ./ferry translate -m "$model" ${DECODE:-} "$source" >"$run/$name.fr"
+    ./ferry translate -m "$model" $decode "$source" >"$run/$name.fr"
     evaluate "$model" "$name" "$name"
 done)
 echo "the tests are translated with $model"

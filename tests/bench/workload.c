@@ -14,7 +14,7 @@ typedef struct Shape {
 
 static const Shape shapes[] = {
     {"toy", "configs/toy.ini", ""},
-    {"multi30k", "configs/multi30k.ini", ""},
+    {"multi30k", "configs/multi30k.ini", "train.precision=fp32"},
     {"base", "configs/base.ini", "data.vocab_size=10000 train.accumulate=1"}, /* as the peer's base model */
 };
 
