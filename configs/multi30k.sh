@@ -27,7 +27,7 @@ done
 trial=
 if [ -n "${STEPS:-}" ]; then
     every=$(((STEPS + 19) / 20))
-    trial="--max-steps $STEPS --decay-steps $STEPS --checkpoint-every $every --validate-every $STEPS"
+    trial="--max-steps $STEPS --decay-steps $STEPS --warmup $((STEPS / 7)) --checkpoint-every $every --validate-every $STEPS"
 fi
 # shellcheck disable=SC2086 # words
 ./ferry train configs/multi30k.ini --run "$run" --train-source "$DATA/train.en.gz" --train-target "$DATA/train.fr.gz" \
