@@ -3,6 +3,11 @@
 # one line, "N passed, N failed". Fails if a test failed or none ran. To add a shell test, add its name here. SHELL_TESTS: only these.
 shell_tests=${SHELL_TESTS:-includes cli smoke options translate train corpora resume faults average toy_spelling bench}
 
+# Who started this may ignore signals that the tests send (nohup, a shell's background job), which a shell can't undo.
+if [ -z "${SIGNALS_RESET:-}" ] && env --default-signal true 2>/dev/null; then
+    SIGNALS_RESET=yes exec env --default-signal=HUP,INT,TERM,PIPE "$0" "$@"
+fi
+
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
 FERRY=$PWD/$BUILD/ferry
