@@ -135,8 +135,11 @@ START_TEST(written_and_read_again)
     options_init(&options);
     options_init(&again);
     change_some(&options);
+    options.train_threads = 3;
     ck_assert_msg(options_write(&options, path, &error), "%s", error.text);
     ck_assert_msg(options_read(&again, path, &error), "%s", error.text);
+    ck_assert_int_eq(again.train_threads, 0); /* translating with the run isn't bound to what trained it */
+    options.train_threads = 0;
 #define SECTION(section, help)
 #define INT(section, name, ...) ck_assert_int_eq(options.section##_##name, again.section##_##name);
 #define REAL(section, name, ...) ck_assert(options.section##_##name == again.section##_##name);

@@ -16,7 +16,8 @@ typedef enum OptionKind { OPTION_INT, OPTION_REAL, OPTION_TEXT, OPTION_CHOICE } 
 typedef enum OptionClass {
     SHAPES, /* shapes the result: stored in checkpoints and compared at resume */
     LIMIT,  /* says when training ends */
-    LOCAL,  /* threads, paths, reports, translation */
+    LOCAL,  /* paths, reports, translation */
+    HERE,   /* of the machine at hand: not kept with the run */
 } OptionClass;
 
 typedef struct Option {
@@ -335,7 +336,7 @@ static void write_options(FILE *file, const Options *options, bool shapes_only)
 {
     for (int i = 0; i < N_OPTIONS; i++) {
         if (starts_section(i)) fprintf(file, "\n[%s]\n", table[i].section);
-        if (shapes_only && table[i].class != SHAPES) continue;
+        if (table[i].class == HERE || (shapes_only && table[i].class != SHAPES)) continue;
         if (!shapes_only) fprintf(file, "# %s\n", table[i].help);
         fprintf(file, "%s = ", table[i].name);
         write_value(file, options, &table[i]);

@@ -54,7 +54,8 @@ bool options_read(Options *options, const char *path, Error *error);
 /* Check what no single option shows (heads divide d_model). To be called when all sources have been read. */
 bool options_check(const Options *options, Error *error);
 
-/* Write all values as a configuration file, each under its help as a comment; options_read gives the same values again. */
+/* Write all values but the number of threads, which a run isn't bound to, as a configuration file, each under its help as a
+ * comment; options_read gives the same values again. */
 bool options_write(const Options *options, const char *path, Error *error);
 
 /* The options that shape the result (class SHAPES) as the text of a configuration, for a checkpoint; free with mem_free. */
