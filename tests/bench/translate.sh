@@ -30,11 +30,11 @@ RUN=$RUN TSV='' $bench vocabulary >"$work/vocabulary"
 
 # ours BEAM
 ours() {
-    OMP_NUM_THREADS=$threads RUN=$RUN SOURCE=$work/source OUTPUT=$work/ours.$1 TSV='' REPEAT=1 SET="decode.beam=$1 ${SET:-}" \
-        $bench translate >"$work/our_line.$1"
+    RUN=$RUN SOURCE=$work/source OUTPUT=$work/ours.$1 TSV='' REPEAT=1 \
+        SET="train.threads=$threads decode.beam=$1 ${SET:-}" $bench translate >"$work/our_line.$1"
 }
 theirs() {
-    ${blas:+env OPENBLAS_CORETYPE="$blas"} PEER_THREADS="$threads" "${PYTHON:-python3}" tests/bench/torch_translate.py "$PEER" \
+    env ${blas:+OPENBLAS_CORETYPE="$blas"} PEER_THREADS="$threads" "${PYTHON:-python3}" tests/bench/torch_translate.py "$PEER" \
         "$checkpoint" "$work/vocabulary" "$work/tokens" "$work/their_tokens" >"$work/their_line"
 }
 rate() { sed -n 's/.*sentences\/s \([0-9.]*\).*/\1/p' "$1"; }
