@@ -34,7 +34,7 @@ static float largest_magnitude(int n, const float *x)
 {
     Vec largest = {0}, not_finite = {0};
     for (int i = 0; i < n; i += LANES) {
-        Vec v = i + LANES <= n ? vec_load(x + i) : vec_load_part(x + i, n - i, 0);
+        Vec v = vec_load_next(x + i, n - i);
         largest = vec_max(vec_max(v, -v), largest);
         not_finite += v * 0;
     }

@@ -219,27 +219,15 @@ VEC_INLINE Vec normal(Vec x, Vec *cumulative)
     return bell * (real)0.39894228040143267794; /* 1 / sqrt(2 pi) */
 }
 
-/* The next LANES of n elements, or what is left of them and zeros */
-VEC_INLINE Vec load_next(const real *p, int n)
-{
-    return n >= LANES ? vec_load(p) : vec_load_part(p, n, 0);
-}
-
-VEC_INLINE void store_next(real *p, int n, Vec x)
-{
-    if (n >= LANES) vec_store(p, x);
-    else vec_store_part(p, n, x);
-}
-
 void KERNEL_NAME(gelu)(int n, const real *x, const real *mask, real *y)
 {
     for (int i = 0; i < n; i += LANES) {
-        const Vec v = load_next(x + i, n - i);
+        const Vec v = vec_load_next(x + i, n - i);
         Vec cumulative;
         normal(v, &cumulative);
         Vec out = v * cumulative;
-        if (mask) out *= load_next(mask + i, n - i);
-        store_next(y + i, n - i, out);
+        if (mask) out *= vec_load_next(mask + i, n - i);
+        vec_store_next(y + i, n - i, out);
     }
 }
 
@@ -247,13 +235,13 @@ void KERNEL_NAME(gelu_backward)(int n, const real *x, const real *mask, const re
 {
     /* d/dx x F(x) = F(x) + x f(x), F and f the normal distribution's cumulative and density functions */
     for (int i = 0; i < n; i += LANES) {
-        const Vec v = load_next(x + i, n - i);
-        Vec g = load_next(gy + i, n - i), cumulative;
+        const Vec v = vec_load_next(x + i, n - i);
+        Vec g = vec_load_next(gy + i, n - i), cumulative;
         const Vec density = normal(v, &cumulative);
-        if (mask) g *= load_next(mask + i, n - i);
+        if (mask) g *= vec_load_next(mask + i, n - i);
         Vec sum = g * (cumulative + v * density);
-        if (before) sum += load_next(before + i, n - i);
-        store_next(gx + i, n - i, sum);
+        if (before) sum += vec_load_next(before + i, n - i);
+        vec_store_next(gx + i, n - i, sum);
     }
 }
 

@@ -57,6 +57,18 @@ VEC_INLINE void vec_store_part(real *p, int n, Vec x)
     memcpy(p, &x, (size_t)n * sizeof(real));
 }
 
+/* The next LANES of n elements (n > 0), or what is left of them and zeros. */
+VEC_INLINE Vec vec_load_next(const real *p, int n)
+{
+    return n >= LANES ? vec_load(p) : vec_load_part(p, n, 0);
+}
+
+VEC_INLINE void vec_store_next(real *p, int n, Vec x)
+{
+    if (n >= LANES) vec_store(p, x);
+    else vec_store_part(p, n, x);
+}
+
 VEC_INLINE Vec vec_set(real x)
 {
     return x - (Vec){0};
