@@ -54,7 +54,7 @@ many() {
         --train-pairs pairs --train-weight '1 0.25 2' --max-length 40 --length-ratio 1.5 --max-steps 40 "$@"
 }
 check "three corpora, plain, gzipped, and with tabs" many 0 many
-check "it says what they are" says '^  a folder/two.en.gz (weight 0.25): [0-9]* pairs'
+check "it says what they are" says '^  a folder/two.en.gz -> .*/a folder/two.fr.gz (weight 0.25): [0-9]* pairs'
 check "and what was left out, by filter" says '^training: [0-9]* pairs.*skipped [0-9]* of 400 lines: [0-9]* longer than data.max_length, [0-9]* beyond data.length_ratio'
 pairs() { sed -n "s/^ *$1[^:]*: \([0-9]*\) pairs.*/\1/p" "$work/err"; }
 sum=$(($(pairs one.en) + $(pairs 'a folder') + $(pairs pairs)))

@@ -286,6 +286,7 @@ void corpora_say(const char *name, const Corpora *corpora, const BitextCounts *c
     for (int i = 0; corpora && corpora->n > 1 && i < corpora->n; i++) {
         const Corpus *corpus = &corpora->corpus[i];
         fprintf(stderr, "  %s", corpus->source);
+        if (corpus->target) fprintf(stderr, " -> %s", corpus->target);
         if (corpus->weight != 1) fprintf(stderr, " (weight %g)", corpus->weight);
         fputs(": ", stderr);
         say_counts(&counts[i], "skipped");
