@@ -48,25 +48,24 @@ val, mean of 10	20
 test_2016_flickr	15
 test_other	10"
 check "the tests are translated" test "$(lines "$RUN/test_2016_flickr.fr")" = 15
-both=$RUN-both
-teacher=$RUN-teacher
-for text in "$both/train.fr.beam" "$both/train.en.beam" "$both/train.en.1" "$both/train.en.3" "$teacher/train.fr.1"; do
+french=$RUN-forward/train.fr.beam
+english=$RUN-backward/train.en
+for text in "$french" "$english.beam" "$english.drawn"; do
     check "$(basename "$text") has a line a pair" test "$(lines "$text")" = 120
 done
-check "another draw, another text" differ "$both/train.en.1" "$both/train.en.2"
-check "training knows all of it" grep -q '^train_target = .*/train\.fr\.gz .*er/train\.fr\.beam .*er/train\.fr\.1 .*gz .*gz .*gz$' \
-    "$RUN/config.ini"
-check "the teacher begins with the first model" says 'beginning with the weights and the tokenizer of .*the run-both/'
-check "the model with the teacher's mean" says 'beginning with the weights .* of .*the run-teacher/average.safetensors'
+check "what is drawn is something else" differ "$english.beam" "$english.drawn"
+check "training knows all of it" grep -q '^train_target = .*/train\.fr\.gz .*/train\.fr\.beam .*/train\.fr\.gz .*/train\.fr\.gz$' "$RUN/config.ini"
+check "backwards, validation is backwards" grep -q '^valid_target = .*val\.en\.gz' "$RUN-backward/config.ini"
+check "the model begins with that of both directions" says 'beginning with the weights and the tokenizer of .*the run-both/last'
 
 cp "$work/out" "$work/first"
 check "again" recipe
 check "trains nothing" says 'the run is finished'
 check "makes no text" sh -c "! grep -q '^translating' '$work/err'"
 check "and prints the same" cmp "$work/out" "$work/first"
-rm -r "$both/train.en.2" "$RUN"
+rm -r "$english.drawn" "$RUN"
 check "what is missing" recipe
-check "is made again, that alone" test "$(grep -c '^translating' "$work/err") $(grep -c 'is finished' "$work/err")" = "1 2"
+check "is made again, that alone" test "$(grep -c '^translating' "$work/err") $(grep -c 'is finished' "$work/err")" = "1 3"
 check "the same" cmp "$work/out" "$work/first"
 
 finish
