@@ -83,23 +83,24 @@ evaluate() {
 
 en=$data/train.en.gz
 fr=$data/train.fr.gz
-made_french=$(escaped "$forward")/train.fr.beam
-made_english=$(escaped "$backward")/train.en
+french=$forward/train.fr.beam
+english=$backward/train.en
 
 echo "1. each direction: $forward, $backward" >&2
 train_to fr "$forward" "$en" "$fr" 4000 1000 --keep 1
 train_to en "$backward" "$fr" "$en" 4000 1000 --keep 1
 
 echo "2. more text" >&2
-make_text "$forward/train.fr.beam" "$forward/last" "$DATA/train.en.gz" --beam 5
-make_text "$backward/train.en.beam" "$backward/last" "$DATA/train.fr.gz" --beam 5
-make_text "$backward/train.en.drawn" "$backward/last" "$DATA/train.fr.gz" --sample yes --top-k 10
+make_text "$french" "$forward/last" "$DATA/train.en.gz" --beam 5
+make_text "$english.beam" "$backward/last" "$DATA/train.fr.gz" --beam 5
+make_text "$english.drawn" "$backward/last" "$DATA/train.fr.gz" --sample yes --top-k 10
 
 echo "3. both directions: $both" >&2
 train_to fr "$both" "$en $fr" "$fr $en" 5000 1000 --keep 1
 
 echo "4. the model: $run" >&2
-train_to fr "$run" "$en $en $made_english.beam $made_english.drawn" "$fr $made_french $fr $fr" 6000 500 \
+from_french=$(escaped "$english")
+train_to fr "$run" "$en $en $from_french.beam $from_french.drawn" "$fr $(escaped "$french") $fr $fr" 6000 500 \
     --init-from "$both/last" --learning-rate 0.003 --dropout 0.2 --keep "$last"
 
 echo "5. scores" >&2

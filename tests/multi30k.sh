@@ -54,8 +54,15 @@ for text in "$french" "$english.beam" "$english.drawn"; do
     check "$(basename "$text") has a line a pair" test "$(lines "$text")" = 120
 done
 check "what is drawn is something else" differ "$english.beam" "$english.drawn"
-check "training knows all of it" grep -q '^train_target = .*/train\.fr\.gz .*/train\.fr\.beam .*/train\.fr\.gz .*/train\.fr\.gz$' "$RUN/config.ini"
-check "backwards, validation is backwards" grep -q '^valid_target = .*val\.en\.gz' "$RUN-backward/config.ini"
+# option RUN KEY: the names of files that the run's configuration has there, without their folders
+option() { sed -n "s/^$2 = //p" "$RUN$1/config.ini" | sed 's|\\ |_|g; s|[^ ]*/||g'; }
+is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
+check "forward" is "$(option -forward train_source) $(option -forward valid_target)" "train.en.gz val.fr.gz"
+check "backward" is "$(option -backward train_source) $(option -backward train_target)" "train.fr.gz train.en.gz"
+check "and validation, too" is "$(option -backward valid_source) $(option -backward valid_target)" "val.fr.gz val.en.gz"
+check "both" is "$(option -both train_source) $(option -both train_target)" "train.en.gz train.fr.gz train.fr.gz train.en.gz"
+check "all of the text, source" is "$(option '' train_source)" "train.en.gz train.en.gz train.en.beam train.en.drawn"
+check "and target" is "$(option '' train_target)" "train.fr.gz train.fr.beam train.fr.gz train.fr.gz"
 check "the model begins with that of both directions" says 'beginning with the weights and the tokenizer of .*the run-both/last'
 
 cp "$work/out" "$work/first"
