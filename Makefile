@@ -27,8 +27,9 @@ $(BUILD)/core/unit_bf16.o $(BUILD)/core/unit_vnni.o: UNIT = $(UNIT_avx512)
 $(BUILD)/core/unit_amx.o: UNIT = $(UNIT_amx)
 
 KERNEL_SRC = $(wildcard core/kernel_*.c)
-ENGINE_SRC = $(filter-out $(KERNEL_SRC),$(wildcard core/*.c)) $(wildcard autograd/*.c model/*.c data/*.c) \
-             $(filter-out train/main.c,$(wildcard train/*.c))
+# Includes go one way, from each to those before it (tests/includes.sh).
+ROOMS      = core text system data metrics autograd model options run translate train cli
+ENGINE_SRC = $(filter-out $(KERNEL_SRC) cli/main.c,$(wildcard $(ROOMS:%=%/*.c)))
 TEST_SRC   = $(wildcard tests/*.c tests/fuzz/*.c)
 BENCH_SRC  = $(wildcard tests/bench/*.c)
 
@@ -44,7 +45,7 @@ help: ## this list
 ferry: $(BUILD)/ferry
 	@ln -sf $(BUILD)/ferry ferry
 
-$(BUILD)/ferry: $(BUILD)/train/main.o $(call objects,$(BUILD))
+$(BUILD)/ferry: $(BUILD)/cli/main.o $(call objects,$(BUILD))
 	$(CC) $(CFLAGS) -o $@ $^ $(LDLIBS)
 
 # One rule for the program's objects, one for the fp64 build of the tests.
@@ -75,7 +76,7 @@ $(BUILD)/flags: export BUILT_BY = $(CC) $(CPPFLAGS) $(CFLAGS)
 $(BUILD)/flags: always
 	+@mkdir -p $(@D)
 	+@echo "$$BUILT_BY" | cmp -s - $@ || echo "$$BUILT_BY" >$@
-$(call objects,$(BUILD)) $(call objects,$(BUILD)/fp64) $(BUILD)/train/main.o: $(BUILD)/flags
+$(call objects,$(BUILD)) $(call objects,$(BUILD)/fp64) $(BUILD)/cli/main.o: $(BUILD)/flags
 $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(BENCH_SRC:%.c=$(BUILD)/%.o): $(BUILD)/flags
 
 # The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
@@ -162,7 +163,7 @@ coverage: test-packages ## run all tests and show what part of each folder's lin
 
 # What is no finding, and why: .clang-tidy, tests/cppcheck.txt. Kernels compute offsets within a tile, which are small, as int.
 ANALYZE_FLAGS = -std=c11 -I. -D_GNU_SOURCE -DFERRY_VERSION='"x"' -DKERNEL_ISA=base -fopenmp
-ANALYZED = $(wildcard core/*.c autograd/*.c model/*.c data/*.c data/toy/*.c train/*.c)
+ANALYZED = $(wildcard $(ROOMS:%=%/*.c) data/toy/*.c)
 analyze: ## look for faults without running: cppcheck, clang-tidy, shellcheck
 	@./install-packages.sh analyze
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,style,performance,portability --inline-suppr \

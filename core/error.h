@@ -2,7 +2,7 @@
  *   CHECK        our own bug: prints file and line and aborts; always compiled in.
  *   Error        the outside world (files, options, data): functions return false and leave a message that names the
  *                file, the line and what to do; their outputs are untouched. Callers may put a context before it.
- *   train/main.c alone prints an Error and exits with its code. */
+ *   cli/main.c alone prints an Error and exits with its code. */
 #ifndef FERRY_CORE_ERROR_H
 #define FERRY_CORE_ERROR_H
 

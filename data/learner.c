@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "core/utf8.h"
 #include "data/map.h"
 #include "data/pieces.h"
 #include "data/strings.h"
+#include "text/utf8.h"
 
 /* The distinct pieces and how often each came. */
 struct Learner {

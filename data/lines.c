@@ -10,7 +10,7 @@
 #include <zlib.h>
 
 #include "core/memory.h"
-#include "data/text.h"
+#include "text/text.h"
 
 /* What the file's bytes are. */
 typedef enum Kind {

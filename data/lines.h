@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
-#include "data/text.h"
+#include "text/text.h"
 
 /* Reads one file line by line. A line ends at \n only, and one \r before that is dropped; all else, NUL, a lone \r, \v, \f,
  * U+0085 and U+2028 too, is text. A last line without \n is a line. A byte order mark (EF BB BF) at the very start is

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "core/utf8.h"
+#include "text/utf8.h"
 
 typedef enum Kind { KIND_OTHER, KIND_LETTER, KIND_DIGIT, KIND_EXTENDS } Kind;
 

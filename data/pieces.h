@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "data/text.h"
+#include "text/text.h"
 
 /* A longer piece is cut: this bounds what merging costs where there are no blanks. */
 enum { PIECES_MAX_BYTES = 1024 };

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "data/text.h"
+#include "text/text.h"
 
 /* Starts as all zeros. */
 typedef struct Strings {

@@ -5,11 +5,11 @@
 #include <zlib.h>
 
 #include "core/memory.h"
-#include "core/utf8.h"
 #include "data/map.h"
 #include "data/pieces.h"
 #include "data/strings.h"
 #include "data/visible.h"
+#include "text/utf8.h"
 
 typedef struct Merge {
     int32_t left, right;

@@ -1,6 +1,6 @@
 /* Byte-pair encoding on raw text (Sennrich et al. 2016, with bytes under it as in GPT-2).
  *
- * Text is brought to its normal form (data/text.h), a space is put before it, and it is cut into pieces (data/pieces.h): a
+ * Text is brought to its normal form (text/text.h), a space is put before it, and it is cut into pieces (data/pieces.h): a
  * word, a digit, or a run of punctuation, each with the space before it, if any. A piece is cut into characters; those that
  * the tokenizer doesn't know, into their bytes; then neighbouring tokens are merged, the earliest-learned pair first, the
  * leftmost first. So nothing is unknown, and decoding gives the normal form back, whatever the text.
@@ -25,7 +25,7 @@
 #include "core/batch.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "data/text.h"
+#include "text/text.h"
 
 enum {
     TOKENIZER_FIRST_BYTE = N_SPECIAL,                     /* byte b is token TOKENIZER_FIRST_BYTE + b */
@@ -69,7 +69,7 @@ int32_t tokenizer_size(const Tokenizer *tokenizer);
 /* CRC-32 of all that decides what the tokenizer does; two swapped merges give another one. */
 uint32_t tokenizer_hash(const Tokenizer *tokenizer);
 
-/* [V]: what each token is to the search, as a byte that utf8_next (core/utf8.h) takes. From UTF8_START, a token may follow
+/* [V]: what each token is to the search, as a byte that utf8_next (text/utf8.h) takes. From UTF8_START, a token may follow
  * if
  *     state = utf8_next(state, byte[token])
  * is not UTF8_BAD. Tokens of whole characters, and EOS, count as an ASCII byte (allowed only where a character is complete),

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "core/utf8.h"
 #include "data/lines.h"
 #include "data/visible.h"
+#include "text/utf8.h"
 
 static const char header_format[] = "ferry tokenizer 1, %" PRId32 " tokens, hash %08" PRIx32;
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "core/utf8.h"
+#include "text/utf8.h"
 
 enum { SPACE_MARK = 0x2581, LAST_CODE = 0x10FFFF };
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "data/text.h"
+#include "text/text.h"
 
 /* Append the visible form of well-formed text. */
 void visible_append(Text *out, const char *text, size_t n);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "autograd/tape.h"
-#include "core/utf8.h"
+#include "text/utf8.h"
 
 typedef struct Distribution {
     int n, n_tokens; /* rows; V */

@@ -18,7 +18,7 @@ find "$BUILD" -name '*.gcda' -exec gcov -t {} + 2>/dev/null | awk -v list="$BUIL
             if (part[3] == "Source") file = part[4]
             next
         }
-        if (count == "-" || file !~ /^(core|autograd|model|data|train)\//) next
+        if (count == "-" || file !~ /^(core|text|system|data|metrics|autograd|model|options|run|translate|train|cli)\//) next
         at = file ":" line
         if (!(at in ran)) {
             folder = file

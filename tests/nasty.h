@@ -4,8 +4,8 @@
 
 #include <check.h>
 
-#include "data/text.h"
 #include "data/tokenizer.h"
+#include "text/text.h"
 
 /* ck_assert for inner loops: that one writes to a file at each call. */
 #define ENSURE(condition, ...)                                \

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "data/text.h"
+#include "text/text.h"
 
 enum { PROGRAM_MAX_WORDS = 64 };
 

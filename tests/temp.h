@@ -3,7 +3,7 @@
 #define FERRY_TESTS_TEMP_H
 
 #include "data/lines.h"
-#include "data/text.h"
+#include "text/text.h"
 
 /* A new folder; temp_remove removes it with all that is in it. */
 char *temp_folder(void);

@@ -1,13 +1,13 @@
-/* train/adam: against Kingma and Ba's algorithm 1 written out in double precision. */
+/* run/adam: against Kingma and Ba's algorithm 1 written out in double precision. */
 #include <math.h>
 #include <string.h>
 
 #include "core/kernels.h"
 #include "core/memory.h"
 #include "core/threads.h"
+#include "run/adam.h"
 #include "tests/sample.h"
 #include "tests/suites.h"
-#include "train/adam.h"
 
 enum { SIZE = 3 * (1 << 14) + 37 }; /* some tiles, and a rest that fills no vector */
 

@@ -1,15 +1,15 @@
-/* train/average: means of small checkpoints, which are known. */
+/* run/average: means of small checkpoints, which are known. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "core/threads.h"
+#include "run/average.h"
+#include "run/checkpoint.h"
+#include "system/files.h"
 #include "tests/sample.h"
 #include "tests/suites.h"
 #include "tests/temp.h"
-#include "train/average.h"
-#include "train/checkpoint.h"
-#include "train/files.h"
 
 enum { ROWS = 50, COLS = 30, SIZE = ROWS * COLS + COLS };
 

@@ -6,11 +6,11 @@
 #include "core/kernels.h"
 #include "core/memory.h"
 #include "core/threads.h"
+#include "run/run.h"
+#include "system/files.h"
 #include "tests/suites.h"
 #include "tests/temp.h"
 #include "train/budget.h"
-#include "train/files.h"
-#include "train/run.h"
 
 static char *root;
 

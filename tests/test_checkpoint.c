@@ -1,4 +1,4 @@
-/* train/checkpoint and train/run: what is saved comes back bit for bit, what is not sound is refused, and a folder keeps the
+/* run/checkpoint and train/run: what is saved comes back bit for bit, what is not sound is refused, and a folder keeps the
  * checkpoints that it should. */
 #include <signal.h>
 #include <string.h>
@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "run/checkpoint.h"
+#include "run/run.h"
+#include "run/safetensors.h"
+#include "system/files.h"
 #include "tests/sample.h"
 #include "tests/suites.h"
 #include "tests/temp.h"
-#include "train/checkpoint.h"
-#include "train/files.h"
-#include "train/run.h"
-#include "train/safetensors.h"
 
 static char *folder;
 static Params params;

@@ -9,11 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/command.h"
 #include "core/memory.h"
+#include "system/progress.h"
+#include "system/signals.h"
 #include "tests/suites.h"
-#include "train/command.h"
-#include "train/progress.h"
-#include "train/signals.h"
 
 enum { MAX_WORDS = 16 };
 
@@ -42,12 +42,12 @@ START_TEST(arguments_and_flags)
     ck_assert_str_eq(line.argument[0], "--seed");
     ck_assert_ptr_nonnull(line.flag[FLAG_HELP]);
     ck_assert_ptr_null(line.flag[FLAG_VERSION]);
-    ck_assert_int_eq(line.n_settings, 3);
-    ck_assert_str_eq(line.setting[0].key, "train.seed");
-    ck_assert_str_eq(line.setting[0].value, "a=b");
-    ck_assert_str_eq(line.setting[1].key, "batch-tokens");
-    ck_assert_str_eq(line.setting[1].value, "-1");
-    ck_assert_str_eq(line.setting[2].value, ".5");
+    ck_assert_int_eq(line.settings.n, 3);
+    ck_assert_str_eq(line.settings.setting[0].key, "train.seed");
+    ck_assert_str_eq(line.settings.setting[0].value, "a=b");
+    ck_assert_str_eq(line.settings.setting[1].key, "batch-tokens");
+    ck_assert_str_eq(line.settings.setting[1].value, "-1");
+    ck_assert_str_eq(line.settings.setting[2].value, ".5");
     command_free(&line);
 }
 END_TEST
@@ -127,17 +127,17 @@ START_TEST(defaults_then_file_then_flags)
     Error error = {0};
     char text[] = "ferry|help|--keep|8|--set|train.warmup=9|--warmup=10";
     ck_assert(parse(&line, text, &error));
-    ck_assert_msg(command_options(&line, path, &options, &error), "%s", error.text);
+    ck_assert_msg(options_load(&options, path, &line.settings, &error), "%s", error.text);
     ck_assert_int_eq(options.train_seed, 5);
     ck_assert_int_eq(options.train_keep, 8);
     ck_assert_int_eq(options.train_warmup, 10);
     ck_assert_int_eq(options.train_accumulate, 1);
     options_free(&options);
-    ck_assert(!command_options(&line, "no/such.ini", &options, &error));
+    ck_assert(!options_load(&options, "no/such.ini", &line.settings, &error));
     command_free(&line);
     remove(path);
     char bad[] = "ferry|help|--keep|0";
-    ck_assert(parse(&line, bad, &error) && !command_options(&line, NULL, &options, &error));
+    ck_assert(parse(&line, bad, &error) && !options_load(&options, NULL, &line.settings, &error));
     ck_assert_str_eq(error.text, "train.keep = '0': expected a whole number, at least 1");
     command_free(&line);
 }

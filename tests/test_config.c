@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "options/config.h"
 #include "tests/suites.h"
-#include "train/config.h"
 
 static bool parse(Config *config, const char *text, Error *error)
 {

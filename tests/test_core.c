@@ -7,8 +7,8 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "core/utf8.h"
 #include "tests/suites.h"
+#include "text/utf8.h"
 
 START_TEST(philox_known_answers)
 {

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "run/checkpoint.h"
+#include "run/run.h"
+#include "system/files.h"
 #include "tests/suites.h"
 #include "tests/training.h"
-#include "train/checkpoint.h"
-#include "train/files.h"
-#include "train/run.h"
 
 enum { CRASH_CODE = 77 };
 

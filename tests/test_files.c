@@ -1,4 +1,4 @@
-/* train/files: nothing is lost whichever system call fails. */
+/* system/files: nothing is lost whichever system call fails. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "system/files.h"
 #include "tests/suites.h"
-#include "train/files.h"
 
 static char folder[64], path[128];
 

@@ -1,8 +1,8 @@
 /* Every input that ever was a fault of a fuzz target, and a few others, again: tests/fuzz/corpus. */
 
+#include "system/files.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/suites.h"
-#include "train/files.h"
 
 static const struct {
     const char *name;

@@ -10,9 +10,9 @@
 
 #include "core/memory.h"
 #include "model/transformer.h"
+#include "run/adam.h"
+#include "run/safetensors.h"
 #include "tests/suites.h"
-#include "train/adam.h"
-#include "train/safetensors.h"
 
 #ifdef FERRY_FP64
 static const double value_tolerance = 1e-13, gradient_tolerance = 1e-11, step_tolerance = 1e-11, key_bias_tolerance = 1e-6;

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "system/files.h"
 #include "tests/nasty.h"
 #include "tests/program.h"
 #include "tests/suites.h"
 #include "tests/temp.h"
-#include "train/files.h"
 
 typedef struct Bytes {
     const char *bytes;

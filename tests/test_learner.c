@@ -1,11 +1,11 @@
 /* Learning and encoding, against plain implementations of the definition. */
 #include <string.h>
 
-#include "core/utf8.h"
 #include "data/learner.h"
 #include "data/pieces.h"
 #include "tests/nasty.h"
 #include "tests/suites.h"
+#include "text/utf8.h"
 
 /* ---- the definition, plainly: all pairs are counted anew for each merge ---- */
 

@@ -1,4 +1,4 @@
-/* train/log: which rows stay when training goes on. */
+/* run/log: which rows stay when training goes on. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "run/log.h"
+#include "system/files.h"
 #include "tests/suites.h"
 #include "tests/temp.h"
-#include "train/files.h"
-#include "train/log.h"
 
 #define HEADER \
     "step\tepoch\tloss\tlearning_rate\tgrad_norm\tvalid_loss\tvalid_bleu\tvalid_chrf\tvalid_exact\tskipped\ttokens_per_s\tseconds\n"

@@ -1,4 +1,4 @@
-/* train/bleu, train/chrf, train/exact: the values of sacreBLEU, which tests/golden/metrics.py has put into
+/* metrics/bleu, train/chrf, train/exact: the values of sacreBLEU, which tests/golden/metrics.py has put into
  * tests/data/metrics. */
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -9,13 +9,13 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
+#include "metrics/exact.h"
+#include "metrics/ngram.h"
+#include "metrics/unicode.h"
+#include "system/files.h"
 #include "tests/suites.h"
-#include "train/bleu.h"
-#include "train/chrf.h"
-#include "train/exact.h"
-#include "train/files.h"
-#include "train/ngram.h"
-#include "train/unicode.h"
 
 static const char *const corpora[] = {"plain",    "poor",      "identical", "nothing",  "short",    "unigrams",
                                       "bigrams",  "empty",     "all_empty", "too_long", "too_short", "repeated",

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "run/checkpoint.h"
+#include "run/run.h"
+#include "run/safetensors.h"
+#include "system/files.h"
 #include "tests/suites.h"
 #include "tests/training.h"
-#include "train/checkpoint.h"
-#include "train/files.h"
-#include "train/run.h"
-#include "train/safetensors.h"
 
 /* Write the run's last checkpoint anew with this number at one place of a tensor, under right checksums. */
 static void plant(const char *run, const char *name, size_t place, float number)

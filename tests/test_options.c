@@ -9,10 +9,10 @@
 
 #include "core/memory.h"
 #include "core/random.h"
+#include "options/nearest.h"
+#include "options/options.h"
+#include "system/number.h"
 #include "tests/suites.h"
-#include "train/nearest.h"
-#include "train/number.h"
-#include "train/options.h"
 
 START_TEST(defaults)
 {
@@ -145,7 +145,7 @@ START_TEST(written_and_read_again)
 #define REAL(section, name, ...) ck_assert(options.section##_##name == again.section##_##name);
 #define CHOICE(section, name, ...) ck_assert_int_eq(options.section##_##name, again.section##_##name);
 #define TEXT(section, name, ...) ck_assert_str_eq(options.section##_##name, again.section##_##name);
-#include "train/options.def"
+#include "options/options.def"
     remove(path);
     rmdir(folder);
     ck_assert(!options_write(&options, path, &error));

@@ -1,4 +1,4 @@
-/* train/safetensors: what is written comes back, and what is not sound is refused. */
+/* run/safetensors: what is written comes back, and what is not sound is refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "run/safetensors.h"
 #include "tests/suites.h"
-#include "train/safetensors.h"
 
 static char folder[64], path[128];
 

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "core/threads.h"
-#include "core/utf8.h"
 #include "model/distribution.h"
 #include "model/search.h"
+#include "run/adam.h"
 #include "tests/sample.h"
 #include "tests/suites.h"
-#include "train/adam.h"
+#include "text/utf8.h"
 
 /* A vocabulary so small that random models end sentences often. */
 static const ModelConfig tiny = {

@@ -8,11 +8,11 @@
 #include "core/random.h"
 #include "data/batches.h"
 #include "data/learner.h"
+#include "options/sets.h"
+#include "system/files.h"
 #include "tests/nasty.h"
 #include "tests/suites.h"
 #include "tests/temp.h"
-#include "train/files.h"
-#include "train/sets.h"
 #include "train/store.h"
 
 /* Two corpora of random words, and what goes with them. */

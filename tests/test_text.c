@@ -3,12 +3,12 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "core/utf8.h"
 #include "data/pieces.h"
-#include "data/text.h"
 #include "data/visible.h"
 #include "tests/nasty.h"
 #include "tests/suites.h"
+#include "text/text.h"
+#include "text/utf8.h"
 
 #define BYTES(literal) (literal), sizeof(literal) - 1
 #define FFFD "\xEF\xBF\xBD"

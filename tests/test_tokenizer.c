@@ -4,13 +4,13 @@
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "core/utf8.h"
 #include "data/learner.h"
 #include "data/pieces.h"
 #include "data/tokenizer_file.h"
 #include "tests/nasty.h"
 #include "tests/suites.h"
 #include "tests/temp.h"
+#include "text/utf8.h"
 
 /* ---- round trips ---- */
 

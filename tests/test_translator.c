@@ -1,4 +1,4 @@
-/* train/translator and train/scores: lines through a small random model. */
+/* translate/translator and train/scores: lines through a small random model. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,12 +7,12 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "data/learner.h"
+#include "system/files.h"
 #include "tests/sample.h"
 #include "tests/suites.h"
 #include "tests/temp.h"
-#include "train/files.h"
-#include "train/scores.h"
-#include "train/translator.h"
+#include "translate/scores.h"
+#include "translate/translator.h"
 
 static const char *const lines[] = {
     "the cat", "", "the small cat sees the girl and the girl sees the small cat", " \t ", "a", "the girl sees", "the cat",

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "run/run.h"
+#include "system/files.h"
+#include "system/signals.h"
 #include "tests/temp.h"
-#include "train/files.h"
-#include "train/run.h"
-#include "train/signals.h"
 #include "train/trainer.h"
 
 static char *folder, *source, *target, *said;

@@ -10,7 +10,7 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "model/footprint.h"
-#include "train/progress.h"
+#include "system/progress.h"
 
 /* ---- what there is ---- */
 

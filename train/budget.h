@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "model/transformer.h"
-#include "train/options.h"
+#include "options/options.h"
 
 /* Memory that this process may still take, and what bounds it, for people. */
 typedef struct Budget {

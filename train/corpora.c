@@ -9,10 +9,10 @@
 
 #include "core/memory.h"
 #include "data/learner.h"
-#include "train/files.h"
-#include "train/number.h"
-#include "train/progress.h"
-#include "train/sets.h"
+#include "options/sets.h"
+#include "system/files.h"
+#include "system/number.h"
+#include "system/progress.h"
 
 /* ---- files ---- */
 

@@ -3,7 +3,7 @@
 #define FERRY_TRAIN_CORPORA_H
 
 #include "data/bitext.h"
-#include "train/options.h"
+#include "options/options.h"
 
 #define CORPORA_STDIN "pairs.txt" /* in the run folder: what came in by standard input */
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "train/options.h"
+#include "options/options.h"
 
 /* For steps from 1. Rises linearly to train.learning_rate over train.warmup steps, and then
  *   inverse_sqrt  falls with 1 / sqrt(step): Vaswani et al. 2017, equation 3, where the peak is (d_model warmup)^-0.5;

@@ -7,11 +7,11 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "data/tokenizer_file.h"
+#include "run/machine.h"
+#include "system/files.h"
+#include "system/signals.h"
 #include "train/budget.h"
 #include "train/corpora.h"
-#include "train/files.h"
-#include "train/machine.h"
-#include "train/signals.h"
 
 /* ---- the checkpoint to go on from ---- */
 

@@ -4,14 +4,14 @@
 
 #include "data/batches.h"
 #include "data/bitext.h"
-#include "train/adam.h"
-#include "train/checkpoint.h"
-#include "train/log.h"
-#include "train/parent.h"
-#include "train/progress.h"
-#include "train/run.h"
-#include "train/scores.h"
+#include "run/adam.h"
+#include "run/checkpoint.h"
+#include "run/log.h"
+#include "run/parent.h"
+#include "run/run.h"
+#include "system/progress.h"
 #include "train/store.h"
+#include "translate/scores.h"
 
 typedef struct Trainer {
     const Options *options;

@@ -11,8 +11,8 @@
 
 #include "core/memory.h"
 #include "data/strings.h"
-#include "train/files.h"
-#include "train/progress.h"
+#include "system/files.h"
+#include "system/progress.h"
 
 /* The end of the index. Before it lie start[2 * n_pairs + 1] and the counts of each corpus. */
 typedef struct StoreEnd {

@@ -12,14 +12,14 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "data/batches.h"
-#include "train/files.h"
-#include "train/finite.h"
-#include "train/log.h"
-#include "train/machine.h"
-#include "train/progress.h"
+#include "run/finite.h"
+#include "run/log.h"
+#include "run/machine.h"
+#include "system/files.h"
+#include "system/progress.h"
+#include "system/signals.h"
 #include "train/schedule.h"
 #include "train/setup.h"
-#include "train/signals.h"
 
 /* ---- one step ---- */
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "core/error.h"
-#include "train/options.h"
+#include "options/options.h"
 
 struct Trainer;
 

@@ -6,7 +6,7 @@
 #include "core/kernels.h"
 #include "core/matmul.h"
 #include "core/threads.h"
-#include "train/progress.h"
+#include "system/progress.h"
 
 enum { SGEMM_SIZE = 2048, LARGE_SIZE = 3072, COPY_BYTES = 64 << 20 };
 

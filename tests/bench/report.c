@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "train/number.h"
+#include "system/number.h"
 
 static FILE *tsv;
 static const char *tsv_path;

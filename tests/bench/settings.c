@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "core/threads.h"
-#include "train/number.h"
+#include "system/number.h"
 
 const char *settings_text(const char *name, const char *standard)
 {

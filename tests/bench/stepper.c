@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "core/threads.h"
+#include "run/machine.h"
 #include "tests/bench/peaks.h"
-#include "train/machine.h"
 #include "train/setup.h"
 #include "train/trainer.h"
 

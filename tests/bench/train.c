@@ -5,12 +5,12 @@
 #include "core/blas.h"
 #include "core/kernels.h"
 #include "core/threads.h"
+#include "system/progress.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/peaks.h"
 #include "tests/bench/report.h"
 #include "tests/bench/settings.h"
 #include "tests/bench/stepper.h"
-#include "train/progress.h"
 
 enum { NAME_WIDTH = 34, RATE_WIDTH = 26 };
 

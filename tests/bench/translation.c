@@ -11,48 +11,40 @@
 #include "core/random.h"
 #include "core/threads.h"
 #include "data/lines.h"
+#include "run/run.h"
+#include "system/files.h"
+#include "system/progress.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/report.h"
 #include "tests/bench/settings.h"
 #include "tests/bench/workload.h"
-#include "train/files.h"
-#include "train/progress.h"
-#include "train/run.h"
 #include "train/trainer.h"
-#include "train/translator.h"
+#include "translate/translator.h"
 
-enum { MOST_LINES = 4000, MOST_ARGUMENTS = 8 + 2 * SETTINGS_MOST };
+enum { MOST_LINES = 4000, MOST_SETTINGS = 2 + SETTINGS_MOST };
 
 /* ---- a model ---- */
 
 /* The run folder, as ferry translate opens it, for greedy search: with what SET and PRECISION say. */
 static bool open_run(Run *run, const char *folder, Error *error)
 {
-    const char *argument[MOST_ARGUMENTS] = {"ferry", "translate", "-m", folder}, *precision = settings_text("PRECISION", "");
+    OptionSetting setting[MOST_SETTINGS] = {{"decode.beam", "1"}};
+    OptionSettings settings = {.home = "decode", .setting = setting, .n = 1};
+    const char *precision = settings_text("PRECISION", "");
     Words set;
-    int n = 4;
     if (!settings_words("SET", "", &set, error)) return false;
-    /* Where this version has no such options, search is greedy, and the precision that of training. */
-    char *setting = mem_format("%s.precision=%s", options_known("", "decode.precision") ? "decode" : "train", precision);
-    if (options_known("", "decode.beam")) {
-        argument[n++] = "--set";
-        argument[n++] = "decode.beam=1";
+    if (*precision) setting[settings.n++] = (OptionSetting){"decode.precision", precision};
+    bool good = true;
+    for (int i = 0; i < set.n && good; i++) {
+        char *equals = strchr(set.word[i], '=');
+        if (!equals) {
+            good = error_usage(error, "SET: '%s' is not section.key=value", set.word[i]);
+            break;
+        }
+        *equals = '\0';
+        setting[settings.n++] = (OptionSetting){set.word[i], equals + 1};
     }
-    if (*precision) {
-        argument[n++] = "--set";
-        argument[n++] = setting;
-    }
-    for (int i = 0; i < set.n; i++) {
-        argument[n++] = "--set";
-        argument[n++] = set.word[i];
-    }
-    CommandLine line;
-    bool good = command_parse(&line, n, (char **)argument, error);
-    if (good) {
-        good = run_open(run, &line, error);
-        command_free(&line);
-    }
-    mem_free(setting);
+    good = good && run_open(run, folder, &settings, error);
     settings_free(&set);
     return good;
 }

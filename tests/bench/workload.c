@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command.h"
 #include "core/random.h"
-#include "train/command.h"
 
 /* ---- options ---- */
 

@@ -6,7 +6,7 @@
 #include "autograd/tape.h"
 #include "data/bitext.h"
 #include "model/transformer.h"
-#include "train/options.h"
+#include "options/options.h"
 
 /* The options of a shape: "toy", "multi30k", "base", or a configuration file; then what PRECISION and SET in the environment
  * say ("train.precision=bf16 train.matmul=openblas"). Free with options_free (on success). */

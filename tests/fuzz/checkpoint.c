@@ -6,10 +6,10 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "options/options.h"
+#include "run/checkpoint.h"
+#include "run/safetensors.h"
 #include "tests/fuzz/fuzz.h"
-#include "train/checkpoint.h"
-#include "train/options.h"
-#include "train/safetensors.h"
 
 enum { DIGITS = 8 };
 

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "options/config.h"
+#include "options/options.h"
+#include "system/files.h"
 #include "tests/fuzz/fuzz.h"
-#include "train/config.h"
-#include "train/files.h"
-#include "train/options.h"
 
 static void assert_refused(const Error *error, const char *name)
 {

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "data/text.h"
+#include "text/text.h"
 
 #define TARGET(name) int fuzz_##name(const uint8_t *data, size_t size);
 #include "tests/fuzz/targets.def"

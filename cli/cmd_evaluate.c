@@ -1,0 +1,114 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "core/memory.h"
+#include "options/sets.h"
+#include "system/files.h"
+#include "translate/ensemble.h"
+#include "translate/scores.h"
+
+/* The sets to score, read before the first is translated, so that a missing file shows at once. */
+typedef struct Table {
+    struct Row {
+        char *name, *source; /* the source's name is for warnings */
+        TestSet set;
+    } *row; /* [n] */
+    int n, capacity;
+} Table;
+
+/* An argument is one file, whatever blanks are in its name. */
+static char *as_list(const char *path)
+{
+    char *list = mem_alloc(2 * strlen(path) + 1), *to = list;
+    for (; *path; *to++ = *path++)
+        if (*path == ' ') *to++ = '\\';
+    *to = '\0';
+    return list;
+}
+
+/* The files are lists. */
+static bool add_lists(Table *table, const char *name, const char *source, const char *reference, Error *error)
+{
+    TestSet set;
+    if (!scores_read_set(&set, source, reference, error)) return false;
+    ARRAY_RESERVE(table->row, table->n, table->capacity);
+    table->row[table->n++] = (struct Row){.name = mem_string(name), .source = mem_string(source), .set = set};
+    return true;
+}
+
+static bool add_files(Table *table, const char *name, const char *source, const char *reference, Error *error)
+{
+    char *source_list = as_list(source), *reference_list = as_list(reference);
+    const bool good = add_lists(table, name, source_list, reference_list, error);
+    mem_free(source_list);
+    mem_free(reference_list);
+    return good;
+}
+
+/* The validation set, and those of data.tests. */
+static bool add_configured(Table *table, const Options *o, Error *error)
+{
+    static const char way_out[] = "(name a source and a reference file to score others; relative paths start at the folder in "
+                                  "which ferry is run)";
+    NamedSets sets;
+    if (!sets_parse(&sets, o->data_tests, error)) return false;
+    const bool has_validation = *o->data_valid_source && *o->data_valid_target;
+    bool good = true;
+    if (!has_validation && !sets.n)
+        good = error_usage(error, "this run has neither a validation set nor data.tests; name a source and a reference file");
+    if (has_validation)
+        good = add_lists(table, "validation", o->data_valid_source, o->data_valid_target, error) ||
+               error_context(error, "the validation set of this run %s", way_out);
+    for (int i = 0; i < sets.n && good; i++) {
+        const NamedSet *set = &sets.set[i];
+        good = add_files(table, set->name, set->source, set->reference, error) ||
+               error_context(error, "the set '%s' of data.tests %s", set->name, way_out);
+    }
+    sets_free(&sets);
+    return good;
+}
+
+static void score(const Table *table, const Ensemble *ensemble)
+{
+    Translator translator;
+    ensemble_translator(ensemble, &translator);
+    translator.reports = isatty(STDERR_FILENO);
+    printf("set\tsentences\tbleu\tchrf\texact\n");
+    for (int i = 0; i < table->n; i++) {
+        const struct Row *row = &table->row[i];
+        Scores s;
+        scores_of(&translator, &row->set, row->source, &s, NULL);
+        printf("%s\t%zu\t%.2f\t%.2f\t%.2f\n", row->name, s.n_sentences, s.bleu, s.chrf, s.exact);
+        fflush(stdout); /* the next set may take long */
+    }
+    translator_free(&translator);
+}
+
+static void free_table(Table *table)
+{
+    for (int i = 0; i < table->n; i++) {
+        mem_free(table->row[i].name);
+        mem_free(table->row[i].source);
+        scores_free_set(&table->row[i].set);
+    }
+    mem_free(table->row);
+}
+
+bool cmd_evaluate(CommandLine *line, Error *error)
+{
+    if (line->n_arguments == 1)
+        return error_usage(error, "evaluate takes a source and a reference file, or neither (then the validation set of the "
+                           "run, and its data.tests)");
+    Ensemble ensemble;
+    if (!ensemble_open(&ensemble, line->model, line->n_models, &line->settings, error)) return false;
+    Table table = {0};
+    const char **file = line->argument;
+    const bool good = line->n_arguments ? add_files(&table, path_name(file[0]), file[0], file[1], error)
+                                        : add_configured(&table, &ensemble.run[0].options, error);
+    if (good) score(&table, &ensemble);
+    free_table(&table);
+    ensemble_close(&ensemble);
+    return good;
+}

@@ -1,0 +1,30 @@
+/* Corpus BLEU (Papineni et al. 2002) as sacreBLEU 2 computes it by default (Post 2018): mteval-v13a tokenization, case kept,
+ * n-grams up to 4, exponential smoothing, one reference. */
+#ifndef FERRY_METRICS_BLEU_H
+#define FERRY_METRICS_BLEU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BLEU_ORDER = 4 };
+
+/* What is counted over the sentences. Starts as all zeros; counts of parts of a corpus may be added up. */
+typedef struct Bleu {
+    uint64_t match[BLEU_ORDER], total[BLEU_ORDER]; /* n-grams of the hypotheses: found in the reference (clipped), all */
+    uint64_t hypothesis_length, reference_length;  /* tokens */
+} Bleu;
+
+typedef struct BleuScore {
+    double score;                 /* 0 .. 100 */
+    double precision[BLEU_ORDER]; /* percent, smoothed; all 0 if not a single token matches */
+    double brevity_penalty;
+} BleuScore;
+
+/* Count one sentence: UTF-8 without final newline; ill-formed bytes count as they are. */
+void bleu_add(Bleu *bleu, const char *hypothesis, size_t hypothesis_bytes, const char *reference, size_t reference_bytes);
+BleuScore bleu_score(const Bleu *bleu);
+
+/* The tokens that BLEU compares, with one blank between; zero-terminated. Free with mem_free. */
+char *bleu_tokenize(const char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,424 @@
+#include "options/options.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "options/config.h"
+#include "options/nearest.h"
+#include "system/files.h"
+#include "system/number.h"
+
+typedef enum OptionKind { OPTION_INT, OPTION_REAL, OPTION_TEXT, OPTION_CHOICE } OptionKind;
+
+typedef enum OptionClass {
+    SHAPES, /* shapes the result: stored in checkpoints and compared at resume */
+    LIMIT,  /* says when training ends */
+    LOCAL,  /* paths, reports, translation */
+    HERE,   /* of the machine at hand: not kept with the run */
+} OptionClass;
+
+typedef struct Option {
+    const char *section, *name;
+    const char *key; /* section.name */
+    OptionKind kind;
+    OptionClass class;
+    size_t offset;          /* of the field in Options */
+    const char *standard;   /* the default, as text */
+    const char *words;      /* CHOICE: "post|pre" */
+    int64_t min, max;       /* INT */
+    double lowest, highest; /* REAL */
+    const char *help;
+} Option;
+
+#define INT_LIMIT INT64_MAX
+#define REAL_LIMIT DBL_MAX
+
+static const Option table[] = {
+#define SECTION(section, help)
+#define ENTRY(section_, name_, kind_, default_, class_, help_)                                                       \
+    .section = #section_, .name = #name_, .key = #section_ "." #name_, .kind = kind_, .class = class_,               \
+    .standard = default_, .help = help_, .offset = offsetof(Options, section_##_##name_)
+#define INT(section, name, standard, low, high, class, help) \
+    {ENTRY(section, name, OPTION_INT, standard, class, help), .min = low, .max = high},
+#define REAL(section, name, standard, low, high, class, help) \
+    {ENTRY(section, name, OPTION_REAL, standard, class, help), .lowest = low, .highest = high},
+#define TEXT(section, name, standard, class, help) {ENTRY(section, name, OPTION_TEXT, standard, class, help)},
+#define CHOICE(section, name, standard, choice, class, help) \
+    {ENTRY(section, name, OPTION_CHOICE, standard, class, help), .words = choice},
+#include "options/options.def"
+};
+
+typedef struct SectionHelp {
+    const char *name, *help;
+} SectionHelp;
+
+static const SectionHelp sections_help[] = {
+#define SECTION(section, help) {#section, help},
+#define INT(...)
+#define REAL(...)
+#define TEXT(...)
+#define CHOICE(...)
+#include "options/options.def"
+};
+
+enum { N_OPTIONS = sizeof table / sizeof *table, N_SECTIONS = sizeof sections_help / sizeof *sections_help };
+
+/* Reading and writing one value. */
+
+static void *field(const Options *options, const Option *option)
+{
+    return (char *)options + option->offset;
+}
+
+/* The index of `word` in "a|b|c", or -1. */
+static int find_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (int i = 0;; i++, words++) {
+        size_t n = strcspn(words, "|");
+        if (n == length && !memcmp(words, word, n)) return i;
+        words += n;
+        if (!*words) return -1;
+    }
+}
+
+/* The word number `index` of "a|b|c", as a new string. */
+static char *copy_word(const char *words, int index)
+{
+    for (; index; index--) words = strchr(words, '|') + 1;
+    return mem_format("%.*s", (int)strcspn(words, "|"), words);
+}
+
+/* A text without the blanks around it ("\ " at the end stays), or NULL if it has a control character (a line end could not
+ * be written to a configuration). */
+static char *clean_text(const char *text)
+{
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c < ' ' && *c != '\t') return NULL;
+    text += strspn(text, " \t");
+    size_t n = strlen(text);
+    while (n && (text[n - 1] == ' ' || text[n - 1] == '\t') && !(n > 1 && text[n - 2] == '\\')) n--;
+    return mem_format("%.*s", (int)n, text);
+}
+
+/* Store `value`; false, and nothing stored, if it isn't one. */
+static bool set_value(Options *options, const Option *option, const char *value)
+{
+    void *to = field(options, option);
+    switch (option->kind) {
+    case OPTION_INT: {
+        int64_t number;
+        if (!number_read_int(value, &number) || number < option->min || number > option->max) return false;
+        *(int64_t *)to = number;
+        return true;
+    }
+    case OPTION_REAL: {
+        double number;
+        if (!number_read_real(value, &number) || number < option->lowest || number > option->highest) return false;
+        *(double *)to = number;
+        return true;
+    }
+    case OPTION_TEXT: {
+        char *text = clean_text(value);
+        if (!text) return false;
+        mem_free(*(char **)to);
+        *(char **)to = text;
+        return true;
+    }
+    case OPTION_CHOICE: {
+        int index = find_word(option->words, value);
+        if (index < 0) return false;
+        *(int *)to = index;
+        return true;
+    }
+    }
+    return false;
+}
+
+/* The value as set_value reads it, as a new string. */
+static char *value_text(const Options *options, const Option *option)
+{
+    const void *from = field(options, option);
+    char number[NUMBER_SIZE];
+    switch (option->kind) {
+    case OPTION_INT: return mem_format("%" PRId64, *(const int64_t *)from);
+    case OPTION_REAL: return mem_string(number_write_real(number, *(const double *)from));
+    case OPTION_TEXT: return mem_string(*(char *const *)from);
+    case OPTION_CHOICE: return copy_word(option->words, *(const int *)from);
+    }
+    CHECK(false, "option %s of kind %d", option->name, (int)option->kind);
+    return NULL;
+}
+
+/* What values there are, for people, as a new string. */
+static char *describe_values(const Option *option)
+{
+    char low[NUMBER_SIZE], high[NUMBER_SIZE];
+    switch (option->kind) {
+    case OPTION_INT:
+        if (option->max == INT_LIMIT) return mem_format("a whole number, at least %" PRId64, option->min);
+        return mem_format("a whole number from %" PRId64 " to %" PRId64, option->min, option->max);
+    case OPTION_REAL:
+        number_write_real(low, option->lowest);
+        number_write_real(high, option->highest);
+        if (option->highest == REAL_LIMIT) return mem_format("a number, at least %s", low);
+        return mem_format("a number from %s to %s", low, high);
+    case OPTION_TEXT: return mem_string("text without control characters");
+    case OPTION_CHOICE: return mem_format(strchr(option->words, '|') ? "one of %s" : "%s", option->words);
+    }
+    return NULL;
+}
+
+/* Looking an option up. */
+
+/* `key` with underscores for dashes, as a new string. */
+static char *plain_key(const char *key)
+{
+    char *plain = mem_string(key);
+    for (char *c = plain; *c; c++)
+        if (*c == '-') *c = '_';
+    return plain;
+}
+
+/* The option of that section (NULL for any) and name, or NULL. If several sections have it, the one in `home` counts. */
+static const Option *find_in(const char *home, const char *section, const char *name)
+{
+    const Option *found = NULL;
+    for (int i = 0; i < N_OPTIONS; i++) {
+        if (strcmp(table[i].name, name) || (section && strcmp(table[i].section, section))) continue;
+        if (!found || !strcmp(table[i].section, home)) found = &table[i];
+    }
+    return found;
+}
+
+static const Option *find(const char *home, const char *key)
+{
+    char *plain = plain_key(key), *dot = strchr(plain, '.');
+    if (dot) *dot = '\0';
+    const Option *found = find_in(home, dot ? plain : NULL, dot ? dot + 1 : plain);
+    mem_free(plain);
+    return found;
+}
+
+/* Public functions. */
+
+void options_init(Options *options)
+{
+    memset(options, 0, sizeof *options);
+    for (int i = 0; i < N_OPTIONS; i++)
+        CHECK(set_value(options, &table[i], table[i].standard), "the default of %s", table[i].key);
+}
+
+void options_free(Options *options)
+{
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (table[i].kind == OPTION_TEXT) mem_free(*(char **)field(options, &table[i]));
+    memset(options, 0, sizeof *options);
+}
+
+void options_copy(Options *to, const Options *from)
+{
+    *to = *from;
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (table[i].kind == OPTION_TEXT) *(char **)field(to, &table[i]) = mem_string(*(char **)field(from, &table[i]));
+}
+
+const char *options_nearest(const char *key)
+{
+    char *plain = plain_key(key);
+    const char *dot = strchr(plain, '.');
+    const Option *same = dot ? find_in("", NULL, dot + 1) : NULL; /* the right name in the wrong section */
+    Nearest nearest = {.wanted = plain};
+    for (int i = 0; i < N_OPTIONS; i++) nearest_offer(&nearest, dot ? table[i].key : table[i].name);
+    const char *word = same ? same->key : nearest.word;
+    mem_free(plain);
+    return word;
+}
+
+bool options_known(const char *home, const char *key)
+{
+    return find(home, key) != NULL;
+}
+
+static bool unknown(const char *what, const char *name, const char *nearest, Error *error)
+{
+    if (nearest) return error_usage(error, "unknown %s '%s'; did you mean '%s'?", what, name, nearest);
+    return error_usage(error, "unknown %s '%s'; 'ferry help options' lists them all", what, name);
+}
+
+bool options_set(Options *options, const char *home, const char *key, const char *value, Error *error)
+{
+    const Option *option = find(home, key);
+    if (!option) return unknown("option", key, options_nearest(key), error);
+    if (set_value(options, option, value)) return true;
+    char *values = describe_values(option);
+    error_usage(error, "%s = '%s': expected %s", option->key, value, values);
+    mem_free(values);
+    return false;
+}
+
+static bool check_section(const char *name, Error *error)
+{
+    Nearest nearest = {.wanted = name};
+    for (int i = 0; i < N_SECTIONS; i++) {
+        if (!strcmp(sections_help[i].name, name)) return true;
+        nearest_offer(&nearest, sections_help[i].name);
+    }
+    return unknown("section", name, nearest.word, error);
+}
+
+/* Set what `config`, read from `name`, says; takes `config`. On an error `options` is untouched. */
+static bool apply(Options *options, const char *name, Config *config, Error *error)
+{
+    Options new;
+    options_copy(&new, options);
+    bool good = true;
+    for (int i = 0; i < config->n && good; i++) {
+        const ConfigEntry *entry = &config->entry[i];
+        char *key = mem_format("%s.%s", entry->section, entry->key);
+        good = check_section(entry->section, error) && options_set(&new, "", key, entry->value, error);
+        if (!good) error_context(error, "%s:%d", name, entry->line);
+        mem_free(key);
+    }
+    config_free(config);
+    if (good) {
+        Options old = *options;
+        *options = new;
+        new = old;
+    }
+    options_free(&new);
+    return good;
+}
+
+bool options_read(Options *options, const char *path, Error *error)
+{
+    Config config;
+    return config_read(&config, path, error) && apply(options, path, &config, error);
+}
+
+bool options_from_text(Options *options, const char *name, const char *text, Error *error)
+{
+    Config config;
+    return config_parse(&config, name, text, strlen(text), error) && apply(options, name, &config, error);
+}
+
+bool options_check(const Options *options, Error *error)
+{
+    if (options->train_bpe_dropout > 0 && options->data_tokenized == TOKENIZED_YES)
+        return error_usage(error, "train.bpe_dropout needs words that Ferry cuts itself: with data.tokenized = yes nothing is merged");
+    if (options->model_d_model % options->model_heads)
+        return error_usage(error, "model.d_model = %" PRId64 " is not a multiple of model.heads = %" PRId64,
+                           options->model_d_model, options->model_heads);
+    return true;
+}
+
+/* Write a value, with "\#" and "\;" for # and ;, which could start a comment. */
+static void write_value(FILE *file, const Options *options, const Option *option)
+{
+    char *text = value_text(options, option);
+    for (const char *c = text; *c; c++) {
+        if (*c == '#' || *c == ';') putc('\\', file);
+        putc(*c, file);
+    }
+    mem_free(text);
+}
+
+static bool starts_section(int i)
+{
+    return !i || strcmp(table[i].section, table[i - 1].section);
+}
+
+/* Write all options, each under its help, or those that shape the result alone. */
+static void write_options(FILE *file, const Options *options, bool shapes_only)
+{
+    for (int i = 0; i < N_OPTIONS; i++) {
+        if (starts_section(i)) fprintf(file, "\n[%s]\n", table[i].section);
+        if (table[i].class == HERE || (shapes_only && table[i].class != SHAPES)) continue;
+        if (!shapes_only) fprintf(file, "# %s\n", table[i].help);
+        fprintf(file, "%s = ", table[i].name);
+        write_value(file, options, &table[i]);
+        putc('\n', file);
+    }
+}
+
+/* write_options into a new string, under a first line. */
+static char *all_text(const Options *options, bool shapes_only, const char *first_line)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *file = open_memstream(&text, &length);
+    if (file) {
+        fputs(first_line, file);
+        write_options(file, options, shapes_only);
+    }
+    CHECK(file && !fclose(file), "writing to memory");
+    char *copy = mem_string(text);
+    free(text);
+    return copy;
+}
+
+bool options_write(const Options *options, const char *path, Error *error)
+{
+    char *text = all_text(options, false, "# All options of this run, as Ferry " FERRY_VERSION " understood them.\n");
+    const bool good = file_write_all(path, text, strlen(text), error);
+    mem_free(text);
+    return good;
+}
+
+char *options_to_text(const Options *options)
+{
+    return all_text(options, true, "");
+}
+
+char *options_differences(const Options *before, const Options *now, const char *section)
+{
+    char *text = NULL;
+    for (int i = 0; i < N_OPTIONS; i++) {
+        if (table[i].class != SHAPES || (section && strcmp(table[i].section, section))) continue;
+        char *old = value_text(before, &table[i]), *new = value_text(now, &table[i]);
+        if (strcmp(old, new)) {
+            char *longer = mem_format("%s  %s: %s, now %s\n", text ? text : "", table[i].key, old, new);
+            mem_free(text);
+            text = longer;
+        }
+        mem_free(old);
+        mem_free(new);
+    }
+    return text;
+}
+
+void options_help(FILE *out)
+{
+    fputs("Options, each with its default and the values that it may have. batch_tokens of section [train] is set\n"
+          "  in a configuration:       [train]\n"
+          "                            batch_tokens = 4096\n"
+          "  on the command line:      --set train.batch_tokens=4096\n"
+          "  or, in short:             --batch-tokens 4096\n\n",
+          out);
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const Option *option = &table[i];
+        if (starts_section(i)) {
+            int section = 0;
+            while (strcmp(sections_help[section].name, option->section)) section++;
+            fprintf(out, "%s[%s]\n%s\n\n", i ? "\n" : "", option->section, sections_help[section].help);
+        }
+        char *values = option->kind == OPTION_TEXT ? mem_string("text") : describe_values(option);
+        const char *standard = *option->standard ? option->standard : "-";
+        fprintf(out, "  %-20s %-13s %s\n      %s\n", option->name, standard, values, option->help);
+        mem_free(values);
+    }
+}
+
+bool options_load(Options *options, const char *config, const OptionSettings *settings, Error *error)
+{
+    options_init(options);
+    bool good = !config || options_read(options, config, error);
+    for (int i = 0; i < settings->n && good; i++)
+        good = options_set(options, settings->home, settings->setting[i].key, settings->setting[i].value, error);
+    if (good && options_check(options, error)) return true;
+    options_free(options);
+    return false;
+}

@@ -1,0 +1,90 @@
+/* The options: one table (options.def) feeds this struct, the defaults, configuration files, command-line flags, the help
+ * and the copy of the configuration in the run folder. To add an option, add its line to options.def. */
+#ifndef FERRY_OPTIONS_OPTIONS_H
+#define FERRY_OPTIONS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/error.h"
+#include "core/precision.h" /* train.precision, decode.precision */
+
+/* The values of the CHOICE options, in the order of their words. */
+enum { TOKENIZED_NO, TOKENIZED_YES };
+enum { NORM_POST, NORM_PRE };
+enum { ACTIVATION_RELU, ACTIVATION_GELU };
+enum { TIE_NONE, TIE_DECODER, TIE_ALL };
+enum { SCHEDULE_INVERSE_SQRT, SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE };
+enum { MATMUL_CHOICE_AUTO, MATMUL_CHOICE_PACKED, MATMUL_CHOICE_OPENBLAS };
+enum { BEST_BLEU, BEST_LOSS };
+enum { WEIGHTS_EMA, WEIGHTS_RAW };
+enum { ON_NONFINITE_STOP, ON_NONFINITE_SKIP };
+enum { LENGTH_NORM_PLAIN, LENGTH_NORM_GNMT, LENGTH_NORM_NONE };
+
+/* One field an option, named section_name: options.model_d_model. Texts are owned: never NULL, "" when not set. */
+typedef struct Options {
+#define SECTION(section, help)
+#define INT(section, name, ...) int64_t section##_##name;
+#define REAL(section, name, ...) double section##_##name;
+#define TEXT(section, name, ...) char *section##_##name;
+#define CHOICE(section, name, ...) int section##_##name;
+#include "options/options.def"
+} Options;
+
+/* An option that is set over the configuration: by a flag, or by who opens a model. */
+typedef struct OptionSetting {
+    char *key; /* [section.]name, as the user wrote it */
+    const char *value;
+} OptionSetting;
+
+/* Several of them, in the order in which they count. */
+typedef struct OptionSettings {
+    const char *home; /* the section that a name means if several have it */
+    OptionSetting *setting;
+    int n, capacity;
+} OptionSettings;
+
+/* All defaults. Free with options_free. */
+void options_init(Options *options);
+void options_free(Options *options);
+void options_copy(Options *to, const Options *from); /* `to` is not initialized yet */
+
+/* Set one option from text. `key` is section.name, or a name alone; if several sections have the name, the one in section
+ * `home` is meant ("" for the first). Dashes count as underscores. An unknown key, a value of the wrong kind or out of range
+ * is a usage error that says what would be right; the option then keeps its value. */
+bool options_set(Options *options, const char *home, const char *key, const char *value, Error *error);
+
+/* True if options_set would find an option of that name. */
+bool options_known(const char *home, const char *key);
+/* The option most similar to an unknown `key`: a name, or section.name if the key has a dot; NULL if none is similar. */
+const char *options_nearest(const char *key);
+
+/* Read a configuration file over what `options` holds. Errors name the file and the line; `options` is then untouched. */
+bool options_read(Options *options, const char *path, Error *error);
+
+/* All of it: defaults, then the file `config` (NULL: none), then the settings, then options_check. Free with options_free (on
+ * success). */
+bool options_load(Options *options, const char *config, const OptionSettings *settings, Error *error);
+
+/* Check what no single option shows (heads divide d_model). To be called when all sources have been read. */
+bool options_check(const Options *options, Error *error);
+
+/* Write all values but the number of threads, which a run isn't bound to, as a configuration file, each under its help as a
+ * comment; options_read gives the same values again. */
+bool options_write(const Options *options, const char *path, Error *error);
+
+/* The options that shape the result (class SHAPES) as the text of a configuration, for a checkpoint; free with mem_free. */
+char *options_to_text(const Options *options);
+/* Read such a text over `options`; `name` stands for the file in errors. */
+bool options_from_text(Options *options, const char *name, const char *text, Error *error);
+
+/* What differs between two sets of options in class SHAPES, in all sections (NULL) or in one: a line
+ * "  section.key: BEFORE, now NOW\n" each, or NULL if nothing does. Free with mem_free. */
+char *options_differences(const Options *before, const Options *now, const char *section);
+
+/* Print the table for people, by section. */
+void options_help(FILE *out);
+
+#endif
