@@ -36,13 +36,13 @@ static bool open_run(Run *run, const char *folder, Error *error)
     if (*precision) setting[settings.n++] = (OptionSetting){"decode.precision", precision};
     bool good = true;
     for (int i = 0; i < set.n && good; i++) {
-        char *equals = strchr(set.word[i], '=');
+        char *word = set.text + (set.word[i] - set.text), *equals = strchr(word, '=');
         if (!equals) {
-            good = error_usage(error, "SET: '%s' is not section.key=value", set.word[i]);
+            good = error_usage(error, "SET: '%s' is not section.key=value", word);
             break;
         }
         *equals = '\0';
-        setting[settings.n++] = (OptionSetting){set.word[i], equals + 1};
+        setting[settings.n++] = (OptionSetting){word, equals + 1};
     }
     good = good && run_open(run, folder, &settings, error);
     settings_free(&set);
