@@ -84,7 +84,7 @@ bool cmd_info(CommandLine *line, Error *error)
 {
     if (line->flag[FLAG_MODEL]) {
         Run run;
-        if (line->n_models > 1) return error_usage(error, "'ferry info' describes one model; give -m once");
+        if (line->n_models > 1) return error_usage(error, "info takes one model; -m is given twice");
         if (!run_open(&run, line->flag[FLAG_MODEL], &line->settings, error)) return false;
         describe_machine();
         describe_run(&run);
