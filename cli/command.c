@@ -4,6 +4,7 @@
 
 #include "core/memory.h"
 #include "options/nearest.h"
+#include "options/synonyms.h"
 
 typedef struct Flag {
     char letter;
@@ -51,9 +52,24 @@ static const char *take_value(Arguments *arguments, const char *name, const char
     return NULL;
 }
 
+/* The same for what is yes or no: alone, it says yes; the next argument counts only if it is one of the two words. */
+static const char *take_yes_no(Arguments *arguments, const char *attached)
+{
+    if (attached) return attached;
+    const char *next = *arguments->next;
+    return next && (!strcmp(next, "yes") || !strcmp(next, "no")) ? *arguments->next++ : "yes";
+}
+
 static bool set_flag(CommandLine *line, int id, Arguments *arguments, const char *name, const char *attached, Error *error)
 {
-    if (!flags[id].value && attached) return error_usage(error, "%s takes no value", name);
+    if (attached && (id == FLAG_HELP || id == FLAG_VERSION)) return error_usage(error, "%s takes no value", name);
+    if (!flags[id].value && id != FLAG_HELP && id != FLAG_VERSION) {
+        const char *answer = take_yes_no(arguments, attached);
+        if (strcmp(answer, "yes") && strcmp(answer, "no"))
+            return error_usage(error, "%s=%s: expected yes or no", name, answer);
+        line->flag[id] = !strcmp(answer, "yes") ? "" : NULL;
+        return true;
+    }
     const char *value = flags[id].value ? take_value(arguments, name, attached, error) : "";
     if (value) line->flag[id] = value;
     if (value && id == FLAG_MODEL) line->model[line->n_models++] = value;
@@ -75,7 +91,8 @@ static bool add_set(CommandLine *line, const char *text, Error *error)
     if (!equals) return error_usage(error, "--set '%s': expected section.key=value", text);
     char *key = mem_format("%.*s", (int)(equals - text), text);
     bool known = options_known(line->command->home, key);
-    const char *nearest = options_nearest(key);
+    const char *word[OPTIONS_SIMILAR];
+    const char *nearest = known || !options_similar(key, word) ? NULL : word[0];
     if (known) {
         add_setting(line, key, equals + 1);
         return true;
@@ -86,22 +103,52 @@ static bool add_set(CommandLine *line, const char *text, Error *error)
     return false;
 }
 
-static bool unknown_flag(const CommandLine *line, const char *name, Error *error)
+/* "'--a' or '--b'", as a new string */
+static char *as_flags(const char *const *word, int n)
 {
+    char *text = NULL;
+    for (int i = 0; i < n; i++) {
+        char *longer = mem_format("%s%s'--%s'", text ? text : "", text ? " or " : "", word[i]);
+        mem_free(text);
+        text = longer;
+    }
+    for (char *c = text; *c; c++)
+        if (*c == '_') *c = '-';
+    return text;
+}
+
+/* `dashes` and `name` are what the user wrote. */
+static bool unknown_flag(const CommandLine *line, const char *dashes, const char *name, Error *error)
+{
+    const char *command = line->command->name, *word[OPTIONS_SIMILAR];
+    for (int i = 0; i < N_COMMANDS; i++)
+        for (int id = 0; id < N_FLAGS; id++)
+            if (commands[i].takes >> id & 1 && dashes[1] && !strcmp(flags[id].name, name) && id != FLAG_OUTPUT)
+                return error_usage(error, "%s: unknown flag '--%s': it belongs to 'ferry %s'", command, name,
+                                   commands[i].name);
+    char *plain = mem_string(name);
+    for (char *c = plain; *c; c++)
+        if (*c == '-') *c = '_';
+    const Synonym *synonym = synonym_find(plain);
+    mem_free(plain);
+    if (synonym && synonym->hint)
+        return error_usage(error, "%s: unknown flag '%s%s': %s", command, dashes, name, synonym->hint);
     Nearest nearest = {.wanted = name};
     nearest_offer(&nearest, "set");
     for (int id = 0; id < N_FLAGS; id++)
         if (takes(line, id)) nearest_offer(&nearest, flags[id].name);
-    const char *option = options_nearest(name);
-    if (option) nearest_offer(&nearest, option);
-    const char *word = nearest.word ? nearest.word : option, *command = line->command->name;
-    if (!word)
-        return error_usage(error, "%s: unknown flag '--%s'; 'ferry help %s' lists the flags", command, name, command);
-    char *dashed = mem_string(word);
-    for (char *c = dashed; *c; c++)
-        if (*c == '_') *c = '-';
-    error_usage(error, "%s: unknown flag '--%s'; did you mean '--%s'?", command, name, dashed);
-    mem_free(dashed);
+    int n = dashes[1] ? options_similar(name, word) : 0;
+    if (n && !synonym) nearest_offer(&nearest, word[0]);
+    if (nearest.word && !synonym && dashes[1] && (!n || nearest.word != word[0])) {
+        word[0] = nearest.word;
+        n = 1;
+    }
+    if (!n)
+        return error_usage(error, "%s: unknown flag '%s%s'; 'ferry help %s' lists the flags, 'ferry help options' the options",
+                           command, dashes, name, command);
+    char *meant = as_flags(word, n);
+    error_usage(error, "%s: unknown flag '%s%s'; did you mean %s?", command, dashes, name, meant);
+    mem_free(meant);
     return false;
 }
 
@@ -120,11 +167,12 @@ static bool parse_long(CommandLine *line, const char *text, Arguments *arguments
         value = take_value(arguments, shown, attached, error);
         good = value && add_set(line, value, error);
     } else if (options_known(line->command->home, name)) {
-        value = take_value(arguments, shown, attached, error);
+        if (options_is_yes_no(line->command->home, name)) value = take_yes_no(arguments, attached);
+        else value = take_value(arguments, shown, attached, error);
         good = value != NULL;
         if (value) add_setting(line, mem_string(name), value);
     } else {
-        good = unknown_flag(line, name, error);
+        good = unknown_flag(line, "--", name, error);
     }
     mem_free(name);
     mem_free(shown);
@@ -138,8 +186,7 @@ static bool parse_short(CommandLine *line, const char *text, Arguments *argument
     for (int id = 0; id < N_FLAGS; id++)
         if (takes(line, id) && flags[id].letter == text[1])
             return set_flag(line, id, arguments, shown, text[2] ? text + 2 : NULL, error);
-    return error_usage(error, "%s: unknown flag '%s'; 'ferry help %s' lists the flags", line->command->name, text,
-                       line->command->name);
+    return unknown_flag(line, "-", shown + 1, error);
 }
 
 static bool parse_arguments(CommandLine *line, Arguments *arguments, Error *error)
@@ -200,6 +247,32 @@ void command_free(CommandLine *line)
     *line = (CommandLine){0};
 }
 
+/* The options that have an effect in a command: keys, or beginnings of keys. Commands that aren't here take all. */
+static const struct {
+    bool (*run)(CommandLine *line, Error *error);
+    const char *uses[7]; /* up to a NULL */
+} used_options[] = {
+    {cmd_translate, {"decode.", "train.threads", "train.matmul"}},
+    {cmd_evaluate, {"decode.", "train.threads", "train.matmul", "data.tests", "data.valid_source", "data.valid_target"}},
+    {cmd_score, {"decode.", "train.threads", "train.matmul"}},
+    {cmd_average, {"decode.weights", "train.keep", "train.threads", "train.matmul", "train.checkpoint_every"}},
+    {cmd_tokenize, {NULL}},
+    {cmd_detokenize, {NULL}},
+};
+
+static void warn_of_foreign(const CommandLine *line)
+{
+    for (size_t c = 0; c < sizeof used_options / sizeof *used_options; c++) {
+        if (used_options[c].run != line->command->run) continue;
+        for (int i = 0; i < line->settings.n; i++) {
+            const char *key = options_full_key(line->command->home, line->settings.setting[i].key);
+            const char *const *use = used_options[c].uses;
+            while (*use && strncmp(key, *use, strlen(*use))) use++;
+            if (!*use) fprintf(stderr, "ferry: warning: %s has no effect in 'ferry %s'\n", key, line->command->name);
+        }
+    }
+}
+
 bool command_run(CommandLine *line, Error *error)
 {
     if (line->flag[FLAG_VERSION]) {
@@ -211,6 +284,7 @@ bool command_run(CommandLine *line, Error *error)
         else command_print_help(stdout, line->command);
         return true;
     }
+    warn_of_foreign(line);
     return line->command->run(line, error);
 }
 
@@ -242,7 +316,7 @@ void command_print_help(FILE *out, const Command *command)
     for (int id = 0; id < N_FLAGS; id++)
         if (command->takes >> id & 1) print_flag(out, flags[id].letter, flags[id].name, flags[id].value, flags[id].help);
     print_flag(out, 0, "set", "section.key=value", "set an option; 'ferry help options' lists them");
-    print_flag(out, 0, "KEY", "VALUE", "the same, in short: --threads 2");
+    print_flag(out, 0, "KEY", "VALUE", "the same, in short: --threads 2; what is yes or no may stand alone: --sample");
 }
 
 void command_print_list(FILE *out)

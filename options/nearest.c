@@ -34,7 +34,9 @@ size_t edit_distance(const char *a, const char *b)
 
 void nearest_offer(Nearest *nearest, const char *word)
 {
-    size_t distance = edit_distance(nearest->wanted, word), limit = 1 + strlen(nearest->wanted) / 4;
+    size_t distance = edit_distance(nearest->wanted, word), limit;
+    const char *dot = strrchr(nearest->wanted, '.'); /* a section that is right doesn't make its options alike */
+    limit = 1 + strlen(dot ? dot + 1 : nearest->wanted) / 4;
     if (distance > limit || (nearest->word && distance >= nearest->distance)) return;
     nearest->word = word;
     nearest->distance = distance;

@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "options/config.h"
 #include "options/nearest.h"
+#include "options/synonyms.h"
 #include "system/files.h"
 #include "system/number.h"
 
@@ -226,16 +227,46 @@ void options_copy(Options *to, const Options *from)
         if (table[i].kind == OPTION_TEXT) *(char **)field(to, &table[i]) = mem_string(*(char **)field(from, &table[i]));
 }
 
-const char *options_nearest(const char *key)
+static void add_similar(const Option *option, bool full, const char *word[OPTIONS_SIMILAR], int *n)
+{
+    if (!option || *n == OPTIONS_SIMILAR) return;
+    const char *name = full ? option->key : option->name;
+    for (int i = 0; i < *n; i++)
+        if (!strcmp(word[i], name)) return;
+    word[(*n)++] = name;
+}
+
+int options_similar(const char *key, const char *word[OPTIONS_SIMILAR])
 {
     char *plain = plain_key(key);
-    const char *dot = strchr(plain, '.');
-    const Option *same = dot ? find_in("", NULL, dot + 1) : NULL; /* the right name in the wrong section */
-    Nearest nearest = {.wanted = plain};
-    for (int i = 0; i < N_OPTIONS; i++) nearest_offer(&nearest, dot ? table[i].key : table[i].name);
-    const char *word = same ? same->key : nearest.word;
+    const char *dot = strchr(plain, '.'), *name = dot ? dot + 1 : plain;
+    int n = 0;
+    if (dot) add_similar(find_in("", NULL, name), true, word, &n); /* the right name in the wrong section */
+    const Synonym *synonym = n ? NULL : synonym_find(name);
+    for (int i = 0; synonym && i < 3 && synonym->ours[i]; i++)
+        add_similar(find_in("", NULL, synonym->ours[i]), dot, word, &n);
+    if (!n) {
+        Nearest nearest = {.wanted = plain};
+        for (int i = 0; i < N_OPTIONS; i++) nearest_offer(&nearest, dot ? table[i].key : table[i].name);
+        if (nearest.word) word[n++] = nearest.word;
+    }
+    const bool search = !n && !dot && strlen(name) > 2;
+    for (int i = 0; search && i < N_OPTIONS; i++)
+        if (strstr(table[i].name, name)) add_similar(&table[i], dot, word, &n);
     mem_free(plain);
-    return word;
+    return n;
+}
+
+bool options_is_yes_no(const char *home, const char *key)
+{
+    const Option *option = find(home, key);
+    return option && option->kind == OPTION_CHOICE && !strcmp(option->words, "no|yes");
+}
+
+const char *options_full_key(const char *home, const char *key)
+{
+    const Option *option = find(home, key);
+    return option ? option->key : NULL;
 }
 
 bool options_known(const char *home, const char *key)
@@ -252,10 +283,16 @@ static bool unknown(const char *what, const char *name, const char *nearest, Err
 bool options_set(Options *options, const char *home, const char *key, const char *value, Error *error)
 {
     const Option *option = find(home, key);
-    if (!option) return unknown("option", key, options_nearest(key), error);
+    if (!option) {
+        const char *word[OPTIONS_SIMILAR];
+        return unknown("option", key, options_similar(key, word) ? word[0] : NULL, error);
+    }
     if (set_value(options, option, value)) return true;
-    char *values = describe_values(option);
-    error_usage(error, "%s = '%s': expected %s", option->key, value, values);
+    char *values = describe_values(option), plain[NUMBER_SIZE];
+    const bool number = option->kind == OPTION_INT || option->kind == OPTION_REAL;
+    if (number && number_plain(plain, value))
+        error_usage(error, "%s = '%s': expected %s; write %s", option->key, value, values, plain);
+    else error_usage(error, "%s = '%s': expected %s", option->key, value, values);
     mem_free(values);
     return false;
 }
@@ -390,6 +427,21 @@ char *options_differences(const Options *before, const Options *now, const char 
     return text;
 }
 
+static void help_section(FILE *out, const char *name, bool apart)
+{
+    int section = 0;
+    while (strcmp(sections_help[section].name, name)) section++;
+    fprintf(out, "%s[%s]\n%s\n\n", apart ? "\n" : "", name, sections_help[section].help);
+}
+
+static void help_option(FILE *out, const Option *option, const char *name)
+{
+    char *values = option->kind == OPTION_TEXT ? mem_string("text") : describe_values(option);
+    const char *standard = *option->standard ? option->standard : "-";
+    fprintf(out, "  %-20s %-13s %s\n      %s\n", name, standard, values, option->help);
+    mem_free(values);
+}
+
 void options_help(FILE *out)
 {
     fputs("Options, each with its default and the values that it may have. batch_tokens of section [train] is set\n"
@@ -399,17 +451,26 @@ void options_help(FILE *out)
           "  or, in short:             --batch-tokens 4096\n\n",
           out);
     for (int i = 0; i < N_OPTIONS; i++) {
-        const Option *option = &table[i];
-        if (starts_section(i)) {
-            int section = 0;
-            while (strcmp(sections_help[section].name, option->section)) section++;
-            fprintf(out, "%s[%s]\n%s\n\n", i ? "\n" : "", option->section, sections_help[section].help);
-        }
-        char *values = option->kind == OPTION_TEXT ? mem_string("text") : describe_values(option);
-        const char *standard = *option->standard ? option->standard : "-";
-        fprintf(out, "  %-20s %-13s %s\n      %s\n", option->name, standard, values, option->help);
-        mem_free(values);
+        if (starts_section(i)) help_section(out, table[i].section, i > 0);
+        help_option(out, &table[i], table[i].name);
     }
+}
+
+bool options_help_topic(FILE *out, const char *topic)
+{
+    char *plain = plain_key(topic);
+    bool found = false;
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const Option *option = &table[i];
+        const bool section = !strcmp(option->section, plain);
+        if (section && !found) help_section(out, option->section, false);
+        if (section) help_option(out, option, option->name);
+        else if (!strcmp(option->name, plain) || !strcmp(option->key, plain)) help_option(out, option, option->key);
+        else continue;
+        found = true;
+    }
+    mem_free(plain);
+    return found;
 }
 
 bool options_load(Options *options, const char *config, const OptionSettings *settings, Error *error)

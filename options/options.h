@@ -58,8 +58,16 @@ bool options_set(Options *options, const char *home, const char *key, const char
 
 /* True if options_set would find an option of that name. */
 bool options_known(const char *home, const char *key);
-/* The option most similar to an unknown `key`: a name, or section.name if the key has a dot; NULL if none is similar. */
-const char *options_nearest(const char *key);
+/* Whether it is an option whose values are yes and no. */
+bool options_is_yes_no(const char *home, const char *key);
+/* section.name of a known option. */
+const char *options_full_key(const char *home, const char *key);
+
+/* The options that an unknown `key` may mean: that of the name in another section, that which other systems call so
+ * (synonyms.c), the most similar one, or (of a key without a dot) those that contain it. Names, or section.name if the key
+ * has a dot; returns how many. */
+enum { OPTIONS_SIMILAR = 3 };
+int options_similar(const char *key, const char *word[OPTIONS_SIMILAR]);
 
 /* Read a configuration file over what `options` holds. Errors name the file and the line; `options` is then untouched. */
 bool options_read(Options *options, const char *path, Error *error);
@@ -86,5 +94,7 @@ char *options_differences(const Options *before, const Options *now, const char 
 
 /* Print the table for people, by section. */
 void options_help(FILE *out);
+/* Print a section of it, or each option of that name ([section.]name); false, and nothing printed, if there is none. */
+bool options_help_topic(FILE *out, const char *topic);
 
 #endif

@@ -40,6 +40,25 @@ bool number_read_real(const char *text, double *out)
     return true;
 }
 
+bool number_plain(char out[NUMBER_SIZE], const char *text)
+{
+    char digits[NUMBER_SIZE];
+    size_t n = 0;
+    if (!text[strcspn(text, "eEkKM_")]) return false;
+    for (; *text && n + 1 < sizeof digits; text++)
+        if (*text != '_') digits[n++] = *text;
+    if (*text || !n) return false;
+    double factor = 1, value;
+    if (strchr("kK", digits[n - 1])) factor = 1e3;
+    else if (digits[n - 1] == 'M') factor = 1e6;
+    digits[factor > 1 ? n - 1 : n] = '\0';
+    if (!number_read_real(digits, &value)) return false;
+    value *= factor;
+    if (value != trunc(value) || fabs(value) > 1e15) return false;
+    snprintf(out, NUMBER_SIZE, "%.0f", value);
+    return true;
+}
+
 /* "1e-09" as "1e-9". */
 static void shorten_exponent(char *text)
 {

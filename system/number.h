@@ -12,6 +12,10 @@ enum { NUMBER_SIZE = 32 };
 bool number_read_int(const char *text, int64_t *out);
 bool number_read_real(const char *text, double *out);
 
+/* What somebody meant who wrote a number as 1e3, 1k, 2.5M or 1_000, as plain digits into `out`; false if it is none of these
+ * or no whole number. Nothing takes such numbers; messages say what to write instead. */
+bool number_plain(char out[NUMBER_SIZE], const char *text);
+
 /* The shortest text that reads back as the same number: 0.1, 5e-9, 100. Returns `out`. */
 char *number_write_real(char out[NUMBER_SIZE], double value);
 /* With at most `digits` (1 to 17) significant digits. */

@@ -66,6 +66,35 @@ START_TEST(several_models)
 }
 END_TEST
 
+/* Alone, with = and before the next argument, which belongs to the flag only if it is yes or no. */
+START_TEST(yes_or_no)
+{
+    static const struct {
+        const char *text;
+        bool flag;
+        const char *sample;
+        int n_arguments;
+    } cases[] = {
+        {"ferry|translate|-m|x|--sample|--tokenized-output", true, "yes", 0},
+        {"ferry|translate|-m|x|--sample|file|--tokenized-output|yes", true, "yes", 1},
+        {"ferry|translate|-m|x|--sample|no|--tokenized-output|file", true, "no", 1},
+        {"ferry|translate|-m|x|--sample=yes|--tokenized-output|--tokenized-output=no", false, "yes", 0},
+        {"ferry|translate|-m|x|--set|decode.sample=no|--tokenized-output|no|file", false, "no", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CommandLine line;
+        Error error = {0};
+        char *text = mem_string(cases[i].text);
+        ck_assert_msg(parse(&line, text, &error), "%s", error.text);
+        ck_assert_int_eq(line.flag[FLAG_TOKENIZED_OUTPUT] != NULL, cases[i].flag);
+        ck_assert_str_eq(line.settings.setting[0].value, cases[i].sample);
+        ck_assert_int_eq(line.n_arguments, cases[i].n_arguments);
+        command_free(&line);
+        mem_free(text);
+    }
+}
+END_TEST
+
 START_TEST(bare_flags_and_a_dash)
 {
     CommandLine line;
@@ -101,9 +130,22 @@ START_TEST(refused)
     check_refused("ferry|help|--bacth-tokens|1", "help: unknown flag '--bacth-tokens'; did you mean '--batch-tokens'?");
     check_refused("ferry|help|--model.seed|1", "help: unknown flag '--model.seed'; did you mean '--train.seed'?");
     check_refused("ferry|help|--versoin", "help: unknown flag '--versoin'; did you mean '--version'?");
-    check_refused("ferry|help|--zzzzzz", "help: unknown flag '--zzzzzz'; 'ferry help help' lists the flags");
-    check_refused("ferry|help|-z", "help: unknown flag '-z'; 'ferry help help' lists the flags");
-    check_refused("ferry|help|--run=x", "help: unknown flag '--run'; 'ferry help help' lists the flags");
+    check_refused("ferry|help|--zzzzzz", "help: unknown flag '--zzzzzz'; 'ferry help help' lists the flags, 'ferry help options' the options");
+    check_refused("ferry|help|-z", "help: unknown flag '-z'; 'ferry help help' lists the flags, 'ferry help options' the options");
+    check_refused("ferry|help|--run=x", "help: unknown flag '--run': it belongs to 'ferry train'");
+    check_refused("ferry|help|--epochs|1", "help: unknown flag '--epochs'; did you mean '--max-epochs'?");
+    check_refused("ferry|help|--lr=1", "help: unknown flag '--lr'; did you mean '--learning-rate'?");
+    check_refused("ferry|help|--batch-size=1", "help: unknown flag '--batch-size'; did you mean '--batch-tokens'?");
+    check_refused("ferry|help|--layers=1", "help: unknown flag '--layers'; did you mean '--encoder-layers' or '--decoder-layers'?");
+    check_refused("ferry|help|--extra=1", "help: unknown flag '--extra'; did you mean '--max-extra'?");
+    check_refused("ferry|help|--set|train.lr=1", "--set: unknown option 'train.lr'; did you mean 'train.learning_rate'?");
+    check_refused("ferry|help|--set|train.em=1", "--set: unknown option 'train.em'; did you mean 'train.ema'?");
+    check_refused("ferry|help|--set|train.xyz=1", "--set: unknown option 'train.xyz'; 'ferry help options' lists them all");
+    check_refused("ferry|help|-i|x",
+                  "help: unknown flag '-i': the text to read is an argument without a flag, or standard input");
+    check_refused("ferry|translate|-m|x|-o|y",
+                  "translate: unknown flag '-o': results go to standard output: write > FILE behind the command");
+    check_refused("ferry|translate|-m|x|--tokenized-output=x", "--tokenized-output=x: expected yes or no");
     check_refused("ferry|help|--seed", "--seed needs a value");
     check_refused("ferry|help|--seed|--keep", "--seed needs a value; one that starts with -- must be attached by =");
     check_refused("ferry|help|--set", "--set needs a value");
@@ -112,7 +154,7 @@ START_TEST(refused)
                   "--set: unknown option 'seed.train'; 'ferry help options' lists them all");
     check_refused("ferry|help|--set|train.sead=1", "--set: unknown option 'train.sead'; did you mean 'train.seed'?");
     check_refused("ferry|help|--help=x", "--help takes no value");
-    check_refused("ferry|help|a|b", "help: 'b' is one argument too many; usage: ferry help [COMMAND | options]");
+    check_refused("ferry|help|a|b", "help: 'b' is one argument too many; usage: ferry help [COMMAND | options | SECTION | OPTION]");
 }
 END_TEST
 
@@ -267,6 +309,7 @@ Suite *suite_command(void)
     TCase *tcase = tcase_create("command");
     tcase_add_test(tcase, arguments_and_flags);
     tcase_add_test(tcase, several_models);
+    tcase_add_test(tcase, yes_or_no);
     tcase_add_test(tcase, bare_flags_and_a_dash);
     tcase_add_test(tcase, refused);
     tcase_add_test(tcase, defaults_then_file_then_flags);

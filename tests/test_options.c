@@ -75,7 +75,7 @@ START_TEST(refused)
     check_refused("train.dropout", "0,1", "train.dropout = '0,1': expected a number from 0 to 0.99");
     check_refused("train.dropout", "", "train.dropout = '': expected a number from 0 to 0.99");
     check_refused("minutes", "1e999", "train.minutes = '1e999': expected a number, at least 0");
-    check_refused("max_steps", "1e3", "train.max_steps = '1e3': expected a whole number, at least 0");
+    check_refused("max_steps", "1e3", "train.max_steps = '1e3': expected a whole number, at least 0; write 1000");
     check_refused("seed", "9223372036854775808", "train.seed = '9223372036854775808': expected a whole number, at least 0");
     check_refused("heads", "0", "model.heads = '0': expected a whole number from 1 to 1024");
     check_refused("heads", "8 ", "model.heads = '8 ': expected a whole number from 1 to 1024");
@@ -104,7 +104,7 @@ START_TEST(refused_files)
                "a.ini:4: unknown option 'train.dropuot'; did you mean 'train.dropout'?");
     check_file("[trian]\nseed = 2\n", "a.ini:2: unknown section 'trian'; did you mean 'train'?");
     check_file("[data]\nvalid_source = x\n[train]\nwarmup = 4k # steps\n",
-               "a.ini:4: train.warmup = '4k': expected a whole number, at least 0");
+               "a.ini:4: train.warmup = '4k': expected a whole number, at least 0; write 4000");
     Options options;
     Error error = {0};
     options_init(&options);
