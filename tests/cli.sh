@@ -69,7 +69,7 @@ check "unknown command" refused "unknown command 'hlep'; did you mean 'help'?" h
 check "unknown topic" refused "unknown command 'hlep'; did you mean 'help'?" help hlep
 check "unknown flag" refused "help: unknown flag '--tread'; did you mean '--threads'?" help --tread 2
 check "missing value" refused "--threads needs a value" help --threads
-check "too many arguments" refused "help: 'b' is one argument too many; usage: ferry help [COMMAND | options]" help a b
+check "too many arguments" refused "help: 'b' is one argument too many; usage: ferry help [COMMAND | options | SECTION | OPTION]" help a b
 check "a value out of range" refused "decode.max_ratio = '1000': expected a number from 0 to 100" info --max-ratio 1000
 check "--set without =" refused "--set 'train.seed': expected section.key=value" help --set train.seed
 
