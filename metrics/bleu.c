@@ -217,25 +217,49 @@ static uint32_t *number_tokens(Tokens *tokens)
     return number;
 }
 
-void bleu_add(Bleu *bleu, const char *hypothesis, size_t hypothesis_bytes, const char *reference, size_t reference_bytes)
+static size_t distance(size_t a, size_t b)
 {
-    Text hypothesis_text = set_apart(hypothesis, hypothesis_bytes), reference_text = set_apart(reference, reference_bytes);
-    Tokens tokens = {0};
-    collect(&hypothesis_text, &tokens);
-    size_t n_hypothesis = tokens.n;
-    collect(&reference_text, &tokens);
-    size_t n_reference = tokens.n - n_hypothesis;
-    uint32_t *number = number_tokens(&tokens);
+    return a > b ? a - b : b - a;
+}
 
-    ngram_add_matches(number, n_hypothesis, number + n_hypothesis, n_reference, BLEU_ORDER, bleu->match);
-    for (int n = 1; n <= BLEU_ORDER; n++) bleu->total[n - 1] += ngram_count(n_hypothesis, n);
+void bleu_add_references(Bleu *bleu, const char *hypothesis, size_t hypothesis_bytes, const char *const *reference,
+                         const size_t *reference_bytes, int n)
+{
+    Text *text = mem_alloc(((size_t)n + 1) * sizeof *text); /* the hypothesis, then the references */
+    size_t *length = mem_alloc((size_t)n * sizeof *length), n_hypothesis, closest = 0;
+    const uint32_t **symbols = mem_alloc((size_t)n * sizeof *symbols);
+    Tokens tokens = {0};
+    text[0] = set_apart(hypothesis, hypothesis_bytes);
+    collect(&text[0], &tokens);
+    n_hypothesis = tokens.n;
+    for (int r = 0; r < n; r++) {
+        const size_t before = tokens.n;
+        text[r + 1] = set_apart(reference[r], reference_bytes[r]);
+        collect(&text[r + 1], &tokens);
+        length[r] = tokens.n - before;
+        const size_t apart = distance(length[r], n_hypothesis), least = distance(closest, n_hypothesis);
+        if (!r || apart < least || (apart == least && length[r] < closest)) closest = length[r];
+    }
+    uint32_t *number = number_tokens(&tokens);
+    const uint32_t *at = number + n_hypothesis;
+    for (int r = 0; r < n; at += length[r++]) symbols[r] = at;
+
+    ngram_add_best_matches(number, n_hypothesis, symbols, length, n, BLEU_ORDER, bleu->match);
+    for (int k = 1; k <= BLEU_ORDER; k++) bleu->total[k - 1] += ngram_count(n_hypothesis, k);
     bleu->hypothesis_length += n_hypothesis;
-    bleu->reference_length += n_reference;
+    bleu->reference_length += closest;
 
     mem_free(number);
     mem_free(tokens.token);
-    mem_free(reference_text.data);
-    mem_free(hypothesis_text.data);
+    mem_free(symbols);
+    mem_free(length);
+    for (int r = 0; r <= n; r++) mem_free(text[r].data);
+    mem_free(text);
+}
+
+void bleu_add(Bleu *bleu, const char *hypothesis, size_t hypothesis_bytes, const char *reference, size_t reference_bytes)
+{
+    bleu_add_references(bleu, hypothesis, hypothesis_bytes, &reference, &reference_bytes, 1);
 }
 
 static double brevity_penalty(double hypothesis_length, double reference_length)

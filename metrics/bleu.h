@@ -1,5 +1,5 @@
 /* Corpus BLEU (Papineni et al. 2002) as sacreBLEU 2 computes it by default (Post 2018): mteval-v13a tokenization, case kept,
- * n-grams up to 4, exponential smoothing, one reference. */
+ * n-grams up to 4, exponential smoothing. */
 #ifndef FERRY_METRICS_BLEU_H
 #define FERRY_METRICS_BLEU_H
 
@@ -22,6 +22,10 @@ typedef struct BleuScore {
 
 /* Count one sentence: UTF-8 without final newline; ill-formed bytes count as they are. */
 void bleu_add(Bleu *bleu, const char *hypothesis, size_t hypothesis_bytes, const char *reference, size_t reference_bytes);
+/* The same with n references (at least one): an n-gram counts as often as in the reference that has it most often, and the
+ * length is that of the reference whose length is closest; of two equally close, the shorter one. */
+void bleu_add_references(Bleu *bleu, const char *hypothesis, size_t hypothesis_bytes, const char *const *reference,
+                         const size_t *reference_bytes, int n);
 BleuScore bleu_score(const Bleu *bleu);
 
 /* The tokens that BLEU compares, with one blank between; zero-terminated. Free with mem_free. */

@@ -29,6 +29,25 @@ void chrf_add(Chrf *chrf, const char *hypothesis, size_t hypothesis_bytes, const
     mem_free(characters);
 }
 
+void chrf_add_references(Chrf *chrf, const char *hypothesis, size_t hypothesis_bytes, const char *const *reference,
+                         const size_t *reference_bytes, int n)
+{
+    Chrf best = {0};
+    double best_score = -1;
+    for (int r = 0; r < n; r++) {
+        Chrf alone = {0};
+        chrf_add(&alone, hypothesis, hypothesis_bytes, reference[r], reference_bytes[r]);
+        const double score = chrf_score(&alone);
+        if (score > best_score) best = alone;
+        if (score > best_score) best_score = score;
+    }
+    for (int i = 0; i < CHRF_ORDER; i++) {
+        chrf->match[i] += best.match[i];
+        chrf->hypothesis[i] += best.hypothesis[i];
+        chrf->reference[i] += best.reference[i];
+    }
+}
+
 double chrf_score(const Chrf *chrf)
 {
     const double weight = 2 * 2; /* beta squared */

@@ -15,6 +15,9 @@ typedef struct Chrf {
 
 /* Count one sentence: UTF-8; an ill-formed byte counts as one character. */
 void chrf_add(Chrf *chrf, const char *hypothesis, size_t hypothesis_bytes, const char *reference, size_t reference_bytes);
+/* The same with n references (at least one): the one with which the sentence alone scores best counts, the first of equals. */
+void chrf_add_references(Chrf *chrf, const char *hypothesis, size_t hypothesis_bytes, const char *const *reference,
+                         const size_t *reference_bytes, int n);
 /* 0 .. 100 */
 double chrf_score(const Chrf *chrf);
 

@@ -1,6 +1,7 @@
 #include "metrics/ngram.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/error.h"
 #include "core/memory.h"
@@ -9,7 +10,7 @@
 typedef struct Start {
     const uint32_t *symbol;
     int length;
-    int side; /* 0: x, 1: y */
+    int side; /* 0: x, r: y number r - 1 */
 } Start;
 
 static int common_prefix(const Start *a, const Start *b)
@@ -37,25 +38,41 @@ static void fill(Start *starts, const uint32_t *symbol, size_t n, int max_order,
 
 /* In sorted order equal n-grams are neighbours, for all n at once: an n-gram's run ends where the next start has less than n
  * symbols in common. */
-void ngram_add_matches(const uint32_t *x, size_t n_x, const uint32_t *y, size_t n_y, int max_order, uint64_t *match)
+void ngram_add_best_matches(const uint32_t *x, size_t n_x, const uint32_t *const *y, const size_t *n_y, int n, int max_order,
+                            uint64_t *match)
 {
     CHECK(max_order >= 1 && max_order <= NGRAM_MAX_ORDER, "order %d", max_order);
-    size_t n = n_x + n_y;
-    Start *starts = mem_alloc((n + 1) * sizeof *starts);
+    const size_t sides = (size_t)n + 1;
+    size_t all = n_x;
+    for (int r = 0; r < n; r++) all += n_y[r];
+    Start *starts = mem_alloc((all + 1) * sizeof *starts);
     fill(starts, x, n_x, max_order, 0);
-    fill(starts + n_x, y, n_y, max_order, 1);
-    if (n) qsort(starts, n, sizeof *starts, compare_starts);
-    starts[n] = (Start){.length = 0}; /* shares nothing with the last: ends all runs */
+    size_t at = n_x;
+    for (int r = 0; r < n; r++) {
+        fill(starts + at, y[r], n_y[r], max_order, r + 1);
+        at += n_y[r];
+    }
+    if (all) qsort(starts, all, sizeof *starts, compare_starts);
+    starts[all] = (Start){.length = 0}; /* shares nothing with the last: ends all runs */
 
-    uint64_t run[NGRAM_MAX_ORDER][2] = {{0}};
-    for (size_t i = 0; i < n; i++) {
-        for (int k = 0; k < starts[i].length; k++) run[k][starts[i].side]++;
+    uint64_t *run = mem_alloc(NGRAM_MAX_ORDER * sides * sizeof *run);
+    memset(run, 0, NGRAM_MAX_ORDER * sides * sizeof *run);
+    for (size_t i = 0; i < all; i++) {
+        for (int k = 0; k < starts[i].length; k++) run[(size_t)k * sides + (size_t)starts[i].side]++;
         for (int k = common_prefix(&starts[i], &starts[i + 1]); k < max_order; k++) {
-            match[k] += run[k][0] < run[k][1] ? run[k][0] : run[k][1];
-            run[k][0] = run[k][1] = 0;
+            uint64_t *counts = run + (size_t)k * sides, most = 0;
+            for (size_t r = 1; r < sides; r++) most = counts[r] > most ? counts[r] : most;
+            match[k] += counts[0] < most ? counts[0] : most;
+            memset(counts, 0, sides * sizeof *counts);
         }
     }
+    mem_free(run);
     mem_free(starts);
+}
+
+void ngram_add_matches(const uint32_t *x, size_t n_x, const uint32_t *y, size_t n_y, int max_order, uint64_t *match)
+{
+    ngram_add_best_matches(x, n_x, &y, &n_y, 1, max_order, match);
 }
 
 uint64_t ngram_count(size_t length, int n)

@@ -107,6 +107,30 @@ START_TEST(each_corpus)
 }
 END_TEST
 
+START_TEST(several_references)
+{
+    char *name = mem_format("references%d", _i);
+    cJSON *root = read_corpus(name);
+    const cJSON *row, *rows = cJSON_GetObjectItemCaseSensitive(root, "rows");
+    Bleu bleu = {0};
+    Chrf chrf = {0};
+    cJSON_ArrayForEach(row, rows) {
+        const char *hypothesis = string_at(row, 0), *reference[3];
+        size_t bytes[3];
+        for (int r = 0; r < _i; r++) reference[r] = string_at(cJSON_GetArrayItem(row, 1), r);
+        for (int r = 0; r < _i; r++) bytes[r] = strlen(reference[r]);
+        bleu_add_references(&bleu, hypothesis, strlen(hypothesis), reference, bytes, _i);
+        chrf_add_references(&chrf, hypothesis, strlen(hypothesis), reference, bytes, _i);
+    }
+    assert_close(bleu_score(&bleu).score, number(root, "bleu"), "BLEU", name);
+    assert_close((double)bleu.reference_length, number(root, "reference_length"), "length", name);
+    for (int i = 0; i < BLEU_ORDER; i++) assert_close((double)bleu.match[i], number_of(root, "match", i), "matches", name);
+    assert_close(chrf_score(&chrf), number(root, "chrf"), "chrF", name);
+    cJSON_Delete(root);
+    mem_free(name);
+}
+END_TEST
+
 /* Against counting one by one, on sequences of few symbols, where n-grams often recur. */
 START_TEST(ngrams_one_by_one)
 {
@@ -228,6 +252,7 @@ Suite *suite_metrics(void)
     TCase *tcase = tcase_create("metrics");
     tcase_add_loop_test(tcase, each_pair, 0, N_CORPORA);
     tcase_add_loop_test(tcase, each_corpus, 0, N_CORPORA);
+    tcase_add_loop_test(tcase, several_references, 2, 4);
     tcase_add_test(tcase, ngrams_one_by_one);
     tcase_add_test(tcase, ill_formed_bytes_are_characters);
     tcase_add_test(tcase, any_bytes_do);

@@ -121,3 +121,15 @@ for name, pairs in CORPORA.items():
             alone = scores([h], [r])
             rows.append(json.dumps([h, r, tokenize(h.rstrip()), alone["bleu"], alone["chrf"], h.rstrip() == r.rstrip()]))
         out.write(",\n".join(rows) + "\n]}\n")
+
+# Several references: rows [hypothesis, references], of three lengths, sharing words with the hypothesis in different ways.
+rows = []
+for text in [plain() for _ in range(40)]:
+    rows.append([worsen(text, 0.3), [worsen(text, 0.3), text, plain()]])
+rows += [["the the the the", ["the", "the the x", "the cat the the y z"]], ["", ["a b", "c", ""]], ["a b c", ["a b", "a b c d", "x"]]]
+for count in (2, 3):
+    hypotheses, streams = [h for h, _ in rows], [[r[i] for _, r in rows] for i in range(count)]
+    bleu, chrf = BLEU().corpus_score(hypotheses, streams), CHRF().corpus_score(hypotheses, streams)
+    result = {"bleu": bleu.score, "match": bleu.counts, "reference_length": bleu.ref_len, "chrf": chrf.score, "rows": rows}
+    with open(f"tests/data/metrics/references{count}.json", "w", encoding="ascii") as out:
+        out.write(json.dumps(result) + "\n")
