@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/threads.h"
 #include "system/signals.h"
 
@@ -27,6 +28,29 @@ static bool close_output(Error *error)
     return true;
 }
 
+static void print_warning(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "ferry: warning: %s\n", text);
+}
+
+typedef struct Program {
+    int argc;
+    char **argv;
+    bool good;
+    Error error;
+} Program;
+
+static void run(void *context)
+{
+    Program *program = context;
+    CommandLine line;
+    program->good = command_parse(&line, program->argc, program->argv, &program->error);
+    if (!program->good) return;
+    program->good = command_run(&line, &program->error);
+    command_free(&line);
+}
+
 int main(int argc, char **argv)
 {
     threads_wait_politely(argv);
@@ -37,17 +61,18 @@ int main(int argc, char **argv)
         fputs("usage: ferry COMMAND [FLAG]... [ARGUMENT]...\n'ferry help' lists the commands.\n", stderr);
         return ERROR_USAGE;
     }
-    Error error = {0};
-    CommandLine line;
-    bool good = command_parse(&line, argc, argv, &error);
-    if (good) {
-        good = command_run(&line, &error);
-        command_free(&line);
+    warnings_to(&(WarningSink){.take = print_warning});
+    Program program = {.argc = argc, .argv = argv};
+    MemScope scope = {0};
+    size_t wanted;
+    if (!mem_run(&scope, run, &program, &wanted)) {
+        fprintf(stderr, "ferry: out of memory: %zu bytes could not be had; use a smaller model or fewer batch_tokens\n", wanted);
+        return ERROR_FAILED;
     }
-    if (good) good = close_output(&error);
-    if (!good) {
-        fprintf(stderr, "ferry: %s\n", error.text);
-        return error.code;
+    if (program.good) program.good = close_output(&program.error);
+    if (!program.good) {
+        fprintf(stderr, "ferry: %s\n", program.error.text);
+        return program.error.code;
     }
     int stopped_by = signals_stop_requested();
     return stopped_by ? 128 + stopped_by : 0;

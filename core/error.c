@@ -77,14 +77,24 @@ bool error_context(Error *error, const char *format, ...)
     return false;
 }
 
+static _Thread_local const WarningSink *warnings;
+
+const WarningSink *warnings_to(const WarningSink *sink)
+{
+    const WarningSink *before = warnings;
+    warnings = sink;
+    return before;
+}
+
 void warn(const char *format, ...)
 {
+    if (!warnings) return;
     va_list args;
     va_start(args, format);
-    fputs("ferry: warning: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    char *text = format_text(format, args);
     va_end(args);
+    warnings->take(warnings->context, text);
+    mem_free(text);
 }
 
 void check_failed(const char *file, int line, const char *condition, const char *format, ...)

@@ -29,7 +29,16 @@ bool error_usage(Error *error, const char *format, ...) FERRY_PRINTF(2, 3);
 /* Put "context: " before the message that is there. Returns false. */
 bool error_context(Error *error, const char *format, ...) FERRY_PRINTF(2, 3);
 
-/* A line on standard error, "ferry: warning: ...". */
+/* Who takes warnings: complete sentences without a newline, valid during the call. */
+typedef struct WarningSink {
+    void (*take)(void *context, const char *text);
+    void *context;
+} WarningSink;
+
+/* This thread's warnings go to `sink` from now on (NULL: nowhere, which is how threads begin). Returns the sink before. */
+const WarningSink *warnings_to(const WarningSink *sink);
+
+/* Give a warning to the thread's sink. */
 void warn(const char *format, ...) FERRY_PRINTF(1, 2);
 
 /* Abort unless `condition` holds. For invariants of our own, never for input. The message is a printf format. */

@@ -1,5 +1,7 @@
 #include "core/memory.h"
 
+#include <sched.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,20 +18,121 @@ static size_t round_up(size_t bytes, size_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-void *mem_alloc(size_t bytes)
+/* What lies before each block, in one aligned unit. */
+struct MemBlock {
+    MemScope *scope; /* NULL: none */
+    MemBlock *before, *next;
+    void (*release)(void *handle); /* of mem_defer; the handle is what the block holds */
+};
+
+/* A run of mem_run: where to go on when memory lacks. */
+typedef struct MemGuard {
+    jmp_buf lacking;
+    MemScope *scope;
+    size_t wanted;
+    struct MemGuard *outer;
+} MemGuard;
+
+static _Thread_local MemGuard *guard;
+
+static MemBlock *header_of(void *block)
+{
+    return (MemBlock *)((char *)block - MEM_ALIGN);
+}
+
+static void *data_of(MemBlock *header)
+{
+    return (char *)header + MEM_ALIGN;
+}
+
+static void lock(MemScope *scope)
+{
+    while (atomic_flag_test_and_set_explicit(&scope->busy, memory_order_acquire)) sched_yield();
+}
+
+static void unlock(MemScope *scope)
+{
+    atomic_flag_clear_explicit(&scope->busy, memory_order_release);
+}
+
+static void put_in(MemScope *scope, MemBlock *block)
+{
+    lock(scope);
+    block->next = scope->newest;
+    if (block->next) block->next->before = block;
+    scope->newest = block;
+    unlock(scope);
+}
+
+static void take_out(MemScope *scope, MemBlock *block)
+{
+    lock(scope);
+    if (block->before) block->before->next = block->next;
+    else scope->newest = block->next;
+    if (block->next) block->next->before = block->before;
+    unlock(scope);
+}
+
+void mem_scope_free(MemScope *scope)
+{
+    for (MemBlock *block = scope->newest, *next; block; block = next) {
+        next = block->next;
+        if (block->release) block->release(*(void **)data_of(block));
+        free(block);
+    }
+    scope->newest = NULL;
+}
+
+bool mem_run(MemScope *scope, void (*work)(void *context), void *context, size_t *wanted)
+{
+    MemGuard own = {.scope = scope, .outer = guard};
+    guard = &own;
+    const bool done = setjmp(own.lacking) == 0;
+    if (done) work(context);
+    guard = own.outer;
+    if (!done) *wanted = own.wanted;
+    return done;
+}
+
+void mem_lacks(size_t bytes)
+{
+    CHECK(guard, "%zu bytes of memory could not be had, and nobody is told (mem_run)", bytes);
+    guard->wanted = bytes;
+    longjmp(guard->lacking, 1);
+}
+
+MemScope *mem_scope(void)
+{
+    return guard ? guard->scope : NULL;
+}
+
+MemScope *mem_switch(MemScope *scope)
+{
+    CHECK(guard, "no mem_run");
+    MemScope *old = guard->scope;
+    guard->scope = scope;
+    return old;
+}
+
+/* NULL where memory lacks. */
+static void *try_alloc(size_t bytes)
 {
     /* Large blocks lie on huge pages where the system has them: fewer page faults, and fewer misses of the address cache. */
     const size_t align = bytes >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : MEM_ALIGN;
-    void *block = bytes <= SIZE_MAX / 2 ? aligned_alloc(align, round_up(bytes ? bytes : 1, align)) : NULL;
+    MemBlock *block = bytes <= SIZE_MAX / 2 ? aligned_alloc(align, round_up(MEM_ALIGN + (bytes ? bytes : 1), align)) : NULL;
+    if (!block) return NULL;
 #ifdef MADV_HUGEPAGE
-    if (block && align == HUGE_PAGE) madvise(block, bytes, MADV_HUGEPAGE);
+    if (align == HUGE_PAGE) madvise(block, bytes, MADV_HUGEPAGE);
 #endif
-    if (!block) {
-        fprintf(stderr,
-                "ferry: out of memory: %zu bytes could not be had; use a smaller model or fewer batch_tokens\n",
-                bytes);
-        exit(ERROR_FAILED);
-    }
+    *block = (MemBlock){.scope = mem_scope()};
+    if (block->scope) put_in(block->scope, block);
+    return data_of(block);
+}
+
+void *mem_alloc(size_t bytes)
+{
+    void *block = try_alloc(bytes);
+    if (!block) mem_lacks(bytes);
     return block;
 }
 
@@ -40,7 +143,10 @@ void *mem_zalloc(size_t bytes)
 
 void *mem_resize(void *old, size_t old_bytes, size_t bytes)
 {
+    /* What grows stays in its scope, whoever lets it grow. */
+    MemScope *own = old ? header_of(old)->scope : NULL, *present = own && guard ? mem_switch(own) : NULL;
     void *block = mem_alloc(bytes);
+    if (own && guard) mem_switch(present);
     if (old) memcpy(block, old, old_bytes < bytes ? old_bytes : bytes);
     mem_free(old);
     return block;
@@ -48,7 +154,31 @@ void *mem_resize(void *old, size_t old_bytes, size_t bytes)
 
 void mem_free(void *block)
 {
-    free(block);
+    if (!block) return;
+    MemBlock *header = header_of(block);
+    if (header->scope) take_out(header->scope, header);
+    free(header);
+}
+
+MemDeferred *mem_defer(void (*release)(void *handle), void *handle)
+{
+    void **held = try_alloc(sizeof *held);
+    if (!held) {
+        release(handle);
+        mem_lacks(sizeof *held);
+    }
+    *held = handle;
+    header_of(held)->release = release;
+    return (MemDeferred *)held;
+}
+
+void mem_release(MemDeferred *deferred)
+{
+    if (!deferred) return;
+    void (*release)(void *handle) = header_of(deferred)->release;
+    void *handle = *(void **)deferred;
+    mem_free(deferred);
+    release(handle);
 }
 
 char *mem_string(const char *text)

@@ -3,14 +3,47 @@
  *   arena     arena_alloc: what lives for one step; arena_reset forgets it all at once and keeps the memory, so that a step
  *             after the first few calls no malloc.
  *   scratch   arena_mark / arena_release on an arena: what lives until an op returns.
- * Every block is aligned to MEM_ALIGN bytes. Running out of memory prints what was asked for and exits with code 1: no
- * caller could go on. */
+ * Every block is aligned to MEM_ALIGN bytes. Functions that allocate return only if they could: where memory lacks, the
+ * innermost mem_run of the thread ends, and whoever called it throws away all that its work had allocated (a scope). */
 #ifndef FERRY_CORE_MEMORY_H
 #define FERRY_CORE_MEMORY_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { MEM_ALIGN = 64 };
+
+/* ---- lack of memory ---- */
+
+/* What was allocated, and not yet freed, while the scope was the thread's: to be freed at once. Starts as all zeros, and stays
+ * where it is. Threads may share one. */
+typedef struct MemBlock MemBlock;
+typedef struct MemScope {
+    MemBlock *newest;
+    atomic_flag busy;
+} MemScope;
+
+/* Call work(context) with `scope` as this thread's (NULL: none). False if memory lacked: then work was left in its midst,
+ * *wanted says for how many bytes, and the scope is to be freed, with all that points into it. It must not be left from
+ * within an OpenMP region or a critical section: a worker has a mem_run of its own there, and tells its master. */
+bool mem_run(MemScope *scope, void (*work)(void *context), void *context, size_t *wanted);
+/* Leave the innermost mem_run: so many bytes could not be had. */
+_Noreturn void mem_lacks(size_t bytes);
+/* Free all that the scope holds, the newest first. */
+void mem_scope_free(MemScope *scope);
+/* This thread's scope, or NULL; let it be another one, within the innermost mem_run. Returns the one before. */
+MemScope *mem_scope(void);
+MemScope *mem_switch(MemScope *scope);
+
+/* What is no memory (a file, a map, another library's object) is part of the scope likewise: freeing the scope calls
+ * release(handle), and so does mem_release, which is the ordinary way (NULL is allowed). Where memory lacks for that, the
+ * handle is released, too. */
+typedef struct MemDeferred MemDeferred;
+MemDeferred *mem_defer(void (*release)(void *handle), void *handle);
+void mem_release(MemDeferred *deferred);
+
+/* ---- heap ---- */
 
 /* `bytes` bytes (0 is allowed), uninitialized / set to zero. Free with mem_free. Never NULL. */
 void *mem_alloc(size_t bytes);

@@ -46,6 +46,7 @@ void bitext_copy(const Bitext *bitext, size_t pair, BitextSide side, int32_t *ou
 enum { N_PARTS = 8 };
 
 typedef struct Part {
+    const Tokenizer *tokenizer;
     PairBlock lines;
     TokenizerCache *cache;             /* NULL until it is needed */
     Tokens tokens;
@@ -60,8 +61,10 @@ static int fill(Part part[N_PARTS], PairReader *reader, int *status, Error *erro
     return n;
 }
 
-static void tokenize(Part *part, const Tokenizer *tokenizer)
+static void tokenize(void *context)
 {
+    Part *part = context;
+    const Tokenizer *tokenizer = part->tokenizer;
     if (!part->cache) part->cache = tokenizer_cache_new();
     part->tokens.n = 0;
     for (int i = 0; i < 2 * part->lines.n; i++) {
@@ -112,13 +115,22 @@ bool bitext_read(const Corpus *corpus, const Tokenizer *tokenizer, const BitextF
     PairReader *reader = pairs_open(corpus, error);
     if (!reader) return false;
     Part *part = mem_zalloc(N_PARTS * sizeof *part);
+    for (int i = 0; i < N_PARTS; i++) part[i].tokenizer = tokenizer;
+    MemScope *scope = mem_scope();
+    size_t lacking = 0;
     int status = 1;
     bool good = true;
     while (good && status > 0) {
         const int n_parts = fill(part, reader, &status, error);
         good = status >= 0;
 #pragma omp parallel for schedule(dynamic) if (n_parts > 1)
-        for (int i = 0; i < n_parts; i++) tokenize(&part[i], tokenizer);
+        for (int i = 0; i < n_parts; i++) {
+            size_t wanted;
+            if (mem_run(scope, tokenize, &part[i], &wanted)) continue;
+#pragma omp atomic write
+            lacking = wanted;
+        }
+        if (lacking) mem_lacks(lacking);
         for (int i = 0; i < n_parts && good; i++) good = give(&part[i], filter, take, self, counts, error);
     }
     for (int i = 0; i < N_PARTS; i++) {

@@ -26,6 +26,7 @@ enum { BLOCK = 1 << 16, GZIP_FIRST = 0x1F, GZIP_SECOND = 0x8B };
 struct LineReader {
     char *name;      /* for messages */
     bool is_gz_name; /* the name ends in .gz */
+    MemDeferred *closing, *inflating; /* the file, and z */
     int file;
     Kind kind;
     bool ended;   /* there is no more text to come */
@@ -44,6 +45,17 @@ static bool ends_with(const char *text, const char *end)
     return n >= n_end && !strcmp(text + n - n_end, end);
 }
 
+static void close_file(void *file)
+{
+    close((int)(intptr_t)file);
+}
+
+static void end_inflating(void *handle)
+{
+    LineReader *reader = handle;
+    if (reader->z.state) inflateEnd(&reader->z);
+}
+
 LineReader *lines_open(const char *path, Error *error)
 {
     bool is_stdin = !strcmp(path, "-");
@@ -57,7 +69,10 @@ LineReader *lines_open(const char *path, Error *error)
         if (file >= 0 && !is_stdin) close(file);
         return NULL;
     }
+    MemDeferred *closing = is_stdin ? NULL : mem_defer(close_file, (void *)(intptr_t)file);
     LineReader *reader = mem_zalloc(sizeof *reader);
+    reader->closing = closing;
+    reader->inflating = mem_defer(end_inflating, reader);
     reader->name = mem_string(is_stdin ? "standard input" : path);
     reader->is_gz_name = ends_with(path, ".gz");
     reader->file = file;
@@ -67,8 +82,8 @@ LineReader *lines_open(const char *path, Error *error)
 void lines_close(LineReader *reader)
 {
     if (!reader) return;
-    if (reader->z.state) inflateEnd(&reader->z);
-    if (reader->file != STDIN_FILENO) close(reader->file);
+    mem_release(reader->inflating);
+    mem_release(reader->closing);
     text_free(&reader->text);
     mem_free(reader->name);
     mem_free(reader);

@@ -223,7 +223,7 @@ void search_translate(Search *search, const SearchInput *input, const SearchOpti
 {
     Run run = begin(search, input, options, arena);
     gather(&run);
-    for (int position = 0; run.n_rows && !(search->stop && search->stop()); position++) {
+    for (int position = 0; run.n_rows && !(search->stop && search->stop(search->stop_context)); position++) {
         const Distribution d = step(&run, position);
         propose(&run, &d);
         extend(&run);

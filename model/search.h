@@ -58,7 +58,8 @@ typedef struct SearchModel {
 typedef struct Search {
     int n_models;
     SearchModel *models; /* [n_models] */
-    int (*stop)(void);   /* asked before each step: nonzero to leave translations as they are by then; NULL: never */
+    int (*stop)(void *context); /* asked before each step: nonzero to leave translations as they are; NULL: never */
+    void *stop_context;
 } Search;
 
 /* The models have one vocabulary and outlive the search. Freeze them first. */

@@ -115,10 +115,16 @@ bool config_parse(Config *config, const char *name, const char *text, size_t len
     return take(config, name, copy, length, error);
 }
 
+static void close_file(void *file)
+{
+    fclose(file);
+}
+
 bool config_read(Config *config, const char *path, Error *error)
 {
     FILE *file = fopen(path, "rb");
     if (!file) return error_usage(error, "cannot open the configuration %s: %s", path, strerror(errno));
+    MemDeferred *closing = mem_defer(close_file, file);
     size_t length = 0, capacity = 4096, n;
     char *text = mem_alloc(capacity);
     while ((n = fread(text + length, 1, capacity - length - 1, file)) > 0) {
@@ -128,7 +134,7 @@ bool config_read(Config *config, const char *path, Error *error)
         capacity *= 2;
     }
     int failure = ferror(file) ? errno : 0;
-    fclose(file);
+    mem_release(closing);
     if (failure) {
         mem_free(text);
         return error_usage(error, "cannot read the configuration %s: %s", path, strerror(failure));

@@ -11,6 +11,7 @@
 #include "options/synonyms.h"
 #include "system/files.h"
 #include "system/number.h"
+#include "text/text.h"
 
 typedef enum OptionKind { OPTION_INT, OPTION_REAL, OPTION_TEXT, OPTION_CHOICE } OptionKind;
 
@@ -353,12 +354,12 @@ bool options_check(const Options *options, Error *error)
 }
 
 /* Write a value, with "\#" and "\;" for # and ;, which could start a comment. */
-static void write_value(FILE *file, const Options *options, const Option *option)
+static void write_value(Text *out, const Options *options, const Option *option)
 {
     char *text = value_text(options, option);
     for (const char *c = text; *c; c++) {
-        if (*c == '#' || *c == ';') putc('\\', file);
-        putc(*c, file);
+        if (*c == '#' || *c == ';') text_append(out, "\\", 1);
+        text_append(out, c, 1);
     }
     mem_free(text);
 }
@@ -368,38 +369,31 @@ static bool starts_section(int i)
     return !i || strcmp(table[i].section, table[i - 1].section);
 }
 
-/* Write all options, each under its help, or those that shape the result alone. */
-static void write_options(FILE *file, const Options *options, bool shapes_only)
-{
-    for (int i = 0; i < N_OPTIONS; i++) {
-        if (starts_section(i)) fprintf(file, "\n[%s]\n", table[i].section);
-        if (table[i].class == HERE || (shapes_only && table[i].class != SHAPES)) continue;
-        if (!shapes_only) fprintf(file, "# %s\n", table[i].help);
-        fprintf(file, "%s = ", table[i].name);
-        write_value(file, options, &table[i]);
-        putc('\n', file);
-    }
-}
-
-/* write_options into a new string, under a first line. */
+/* All options, each under its help, or those that shape the result alone; under a first line. */
 static char *all_text(const Options *options, bool shapes_only, const char *first_line)
 {
-    char *text = NULL;
-    size_t length;
-    FILE *file = open_memstream(&text, &length);
-    if (file) {
-        fputs(first_line, file);
-        write_options(file, options, shapes_only);
+    Text out = {0};
+    text_append_format(&out, "%s", first_line);
+    for (int i = 0; i < N_OPTIONS; i++) {
+        if (starts_section(i)) text_append_format(&out, "\n[%s]\n", table[i].section);
+        if (table[i].class == HERE || (shapes_only && table[i].class != SHAPES)) continue;
+        if (!shapes_only) text_append_format(&out, "# %s\n", table[i].help);
+        text_append_format(&out, "%s = ", table[i].name);
+        write_value(&out, options, &table[i]);
+        text_append(&out, "\n", 1);
     }
-    CHECK(file && !fclose(file), "writing to memory");
-    char *copy = mem_string(text);
-    free(text);
-    return copy;
+    text_append(&out, "", 1);
+    return out.data; /* a block of the heap, as mem_free wants it */
+}
+
+char *options_to_long_text(const Options *options)
+{
+    return all_text(options, false, "# All options of this run, as Ferry " FERRY_VERSION " understood them.\n");
 }
 
 bool options_write(const Options *options, const char *path, Error *error)
 {
-    char *text = all_text(options, false, "# All options of this run, as Ferry " FERRY_VERSION " understood them.\n");
+    char *text = options_to_long_text(options);
     const bool good = file_write_all(path, text, strlen(text), error);
     mem_free(text);
     return good;

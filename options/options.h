@@ -82,6 +82,8 @@ bool options_check(const Options *options, Error *error);
 /* Write all values but the number of threads, which a run isn't bound to, as a configuration file, each under its help as a
  * comment; options_read gives the same values again. */
 bool options_write(const Options *options, const char *path, Error *error);
+/* What it writes; free with mem_free. */
+char *options_to_long_text(const Options *options);
 
 /* The options that shape the result (class SHAPES) as the text of a configuration, for a checkpoint; free with mem_free. */
 char *options_to_text(const Options *options);

@@ -230,6 +230,7 @@ struct SafeInside {
     size_t map_bytes;
     size_t header_bytes; /* with its length */
     cJSON *json;         /* owns all names and strings */
+    MemDeferred *closing; /* of the map and the JSON */
     Name *names;         /* [n_tensors] */
 };
 
@@ -432,10 +433,18 @@ static bool check_checksums(Safetensors *file, Error *error)
            error_set(error, "the checksums cover only %zu bytes of the data", covered);
 }
 
+static void release(void *inside)
+{
+    struct SafeInside *in = inside;
+    if (in->map) munmap((void *)in->map, in->map_bytes);
+    cJSON_Delete(in->json);
+}
+
 Safetensors *safetensors_open(const char *path, Error *error)
 {
     Safetensors *file = mem_zalloc(sizeof *file);
     file->inside = mem_zalloc(sizeof *file->inside);
+    file->inside->closing = mem_defer(release, file->inside);
     file->inside->path = mem_string(path);
     bool ok = map_file(file->inside, error);
     if (ok && !(parse_header(file->inside, error) && parse_entries(file, error) && order_tensors(file, error) &&
@@ -451,8 +460,7 @@ void safetensors_close(Safetensors *file)
 {
     if (!file) return;
     struct SafeInside *in = file->inside;
-    if (in->map) munmap((void *)in->map, in->map_bytes);
-    cJSON_Delete(in->json);
+    mem_release(in->closing);
     mem_free(in->names);
     mem_free(in->path);
     mem_free(in);

@@ -8,8 +8,9 @@
 
 int searching_steps;
 
-static int count_steps(void)
+static int count_steps(void *context)
 {
+    (void)context;
     searching_steps++;
     return 0;
 }

@@ -224,8 +224,9 @@ START_TEST(not_a_number)
 }
 END_TEST
 
-static int third_step(void)
+static int third_step(void *context)
 {
+    (void)context;
     return ++searching_steps > 3;
 }
 

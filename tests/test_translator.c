@@ -50,7 +50,7 @@ static void teardown(void)
 }
 
 /* out[i], to be freed, becomes the translation of line[i]. */
-static bool translate(const char *const *line, size_t n, int (*stop)(void), Text *out)
+static bool translate(const char *const *line, size_t n, int (*stop)(void *context), Text *out)
 {
     Translator translator;
     Text *in = mem_zalloc(n * sizeof *in);
@@ -140,8 +140,9 @@ START_TEST(long_lines_are_cut)
 }
 END_TEST
 
-static int at_once(void)
+static int at_once(void *context)
 {
+    (void)context;
     return 1;
 }
 
@@ -156,8 +157,9 @@ END_TEST
 
 static int n_asked;
 
-static int at_the_third_step(void)
+static int at_the_third_step(void *context)
 {
+    (void)context;
     return ++n_asked >= 3;
 }
 

@@ -166,6 +166,12 @@ static bool check_memory(Trainer *t, const ModelConfig *config, Error *error)
     return true;
 }
 
+static int stop_requested(void *context)
+{
+    (void)context;
+    return signals_stop_requested();
+}
+
 bool setup_model(Trainer *t, Error *error)
 {
     const Options *o = t->options;
@@ -179,7 +185,7 @@ bool setup_model(Trainer *t, Error *error)
     t->batch = mem_zalloc((size_t)o->train_accumulate * sizeof *t->batch);
     t->tape.seed = (uint64_t)o->train_seed;
     translator_init(&t->translator, t->model, t->tokenizer, o);
-    t->translator.stop = signals_stop_requested;
+    t->translator.stop = stop_requested;
     t->adam.weight_decay = o->train_weight_decay;
     if (!first_weights(t, error)) return false;
     if (o->train_ema > 0) adam_start_ema(&t->adam, &t->model->params, o->train_ema);

@@ -223,8 +223,29 @@ static real **align(TranslatorWorker *w, const Translation *found)
     return weight;
 }
 
-static void run_batch(const Job *job, int batch)
+/* One call of `take`, which may lack memory within a critical section. */
+typedef struct Taking {
+    const Job *job;
+    const Translated *translated;
+} Taking;
+
+static void take_one(void *context)
 {
+    const Taking *taking = context;
+    taking->job->take(taking->job->context, taking->translated);
+}
+
+/* A batch, which may lack memory within a parallel region. */
+typedef struct Piece {
+    const Job *job;
+    int batch;
+} Piece;
+
+static void run_batch(void *context)
+{
+    const Piece *piece = context;
+    const Job *job = piece->job;
+    const int batch = piece->batch;
     TranslatorWorker *w = &job->translator->worker[threads_self()];
     const size_t first = job->first[batch], end = job->first[batch + 1];
     arena_reset(&w->arena);
@@ -234,8 +255,11 @@ static void run_batch(const Job *job, int batch)
     for (size_t s = 0; s < end - first; s++) {
         const Translated result = {.index = job->order[first + s], .best = &found[s], .n_source = start[s + 1] - start[s],
                                    .weight = (const real *const *)weight};
+        size_t wanted;
+        bool taken;
 #pragma omp critical(translator_take)
-        job->take(job->context, &result);
+        taken = mem_run(mem_scope(), take_one, &(Taking){job, &result}, &wanted);
+        if (!taken) mem_lacks(wanted);
         for (const Translation *each = &found[s]; weight && each; each = each->next) weight++;
     }
 }
@@ -248,20 +272,33 @@ bool translator_run(Translator *t, const Sequences *source, const Sequences *pre
     job.order = sorted(source, &job.n);
     plan(&job);
     hire(t, threads_count());
-    for (int i = 0; i < t->n_workers; i++) t->worker[i].search.stop = t->stop;
+    for (int i = 0; i < t->n_workers; i++) {
+        t->worker[i].search.stop = t->stop;
+        t->worker[i].search.stop_context = t->stop_context;
+    }
     if (job.n) search_prepare(&t->search, &t->limits, longest(source) - 1, longest(prefix));
     Progress progress;
     progress_init(&progress, stderr);
     int n_done = 0, stopped = 0;
+    size_t lacking = 0;
+    MemScope *scope = mem_scope();
     /* A thread a batch: the operations inside then run on that thread alone, and none waits for another. */
 #pragma omp parallel for schedule(dynamic, 1) if (job.n_batches > 1)
     for (int i = 0; i < job.n_batches; i++) {
-        if (t->stop && t->stop()) {
+        if (t->stop && t->stop(t->stop_context)) {
 #pragma omp atomic write
             stopped = 1;
             continue;
         }
-        run_batch(&job, i);
+        size_t wanted, lacks;
+#pragma omp atomic read
+        lacks = lacking;
+        if (lacks) continue;
+        if (!mem_run(scope, run_batch, &(Piece){&job, i}, &wanted)) {
+#pragma omp atomic write
+            lacking = wanted;
+            continue;
+        }
 #pragma omp critical(translator_report)
         {
             n_done += (int)(job.first[i + 1] - job.first[i]);
@@ -269,9 +306,10 @@ bool translator_run(Translator *t, const Sequences *source, const Sequences *pre
         }
     }
     progress_clear(&progress);
+    if (lacking) mem_lacks(lacking);
     mem_free(job.first);
     mem_free(job.order);
-    return !stopped && !(t->stop && t->stop());
+    return !stopped && !(t->stop && t->stop(t->stop_context));
 }
 
 /* ---- text ---- */

@@ -17,7 +17,8 @@ typedef struct Translator {
     SearchOptions limits;
     int max_source, batch_tokens;
     bool aligns;       /* compute alignments */
-    int (*stop)(void); /* asked again and again: nonzero to give up; NULL: never */
+    int (*stop)(void *context); /* asked again and again, by all threads: nonzero to give up; NULL: never */
+    void *stop_context;
     bool reports;      /* show progress on standard error */
 } Translator;
 
