@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
 #include "core/real.h"
 #include "core/threads.h"
 #include "tests/suites.h"
@@ -32,8 +33,15 @@ static int wanted(const char *name, int argc, char **argv)
     return argc == 1;
 }
 
+static void print_warning(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "warning: %s\n", text);
+}
+
 int main(int argc, char **argv)
 {
+    warnings_to(&(WarningSink){.take = print_warning}); /* for tests that read them; each is a fork of this */
     threads_wait_politely(argv);
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)

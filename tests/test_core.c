@@ -115,6 +115,46 @@ START_TEST(long_errors_lose_their_middle)
 }
 END_TEST
 
+static int n_released;
+
+static void release(void *handle)
+{
+    (void)handle;
+    n_released++;
+}
+
+static void lack(void *context)
+{
+    MemScope *outside = context;
+    char *grows = mem_alloc(100);
+    mem_defer(release, grows);
+    mem_release(mem_defer(release, grows));
+    mem_free(mem_alloc(100));
+    mem_resize(grows, 100, 1000);
+    ck_assert_int_eq(n_released, 1);
+    MemScope *inside = mem_switch(outside);
+    mem_alloc(100);
+    mem_switch(inside);
+    mem_alloc(SIZE_MAX / 4);
+    ck_abort_msg("there is no such memory");
+}
+
+/* Lack of memory comes back to mem_run; the scope then frees what was allocated, and that alone. */
+START_TEST(lack_of_memory_comes_back)
+{
+    MemScope scope = {0}, outside = {0};
+    size_t wanted = 0;
+    ck_assert(!mem_run(&scope, lack, &outside, &wanted));
+    ck_assert_uint_eq(wanted, SIZE_MAX / 4);
+    ck_assert_ptr_null(mem_scope());
+    ck_assert(scope.newest && outside.newest);
+    mem_scope_free(&scope);
+    ck_assert_int_eq(n_released, 2);
+    ck_assert(!scope.newest && outside.newest);
+    mem_scope_free(&outside);
+}
+END_TEST
+
 Suite *suite_core(void)
 {
     Suite *suite = suite_create("core");
@@ -123,6 +163,7 @@ Suite *suite_core(void)
     tcase_add_test(tcase, random_moments);
     tcase_add_test(tcase, arena_keeps_its_memory);
     tcase_add_test(tcase, a_reserved_arena_does_not_grow);
+    tcase_add_test(tcase, lack_of_memory_comes_back);
     tcase_add_test(tcase, errors_take_context);
     tcase_add_test(tcase, long_errors_lose_their_middle);
     suite_add_tcase(suite, tcase);
