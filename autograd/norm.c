@@ -21,14 +21,15 @@ NormNode *norm_node(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)
 void norm_forward(Tape *tape, Node *node)
 {
     NormNode *n = (NormNode *)node;
+    const Kernels *kernels = tape->compute.kernels;
     const int rows = n->y->rows, cols = n->y->cols, n_tiles = rows_tiles(rows);
     ArenaMark mark = arena_mark(&tape->arena);
     ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++) {
-        const real *drop = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
+        const real *drop = rows_mask(kernels, &n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
         for (int i = tile * ROW_TILE; i < rows_end(tile, rows); i++)
-            kernel.layer_norm_row(cols, n->x->value + (size_t)i * n->x->stride,
+            kernels->layer_norm_row(cols, n->x->value + (size_t)i * n->x->stride,
                                   n->z ? n->z->value + (size_t)i * n->z->stride : NULL,
                                   drop ? drop + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL, n->gain->value,
                                   n->bias->value, n->sum->value + (size_t)i * n->sum->stride,
@@ -51,15 +52,16 @@ static Destination destination(Tape *tape, Tensor *t)
     return d;
 }
 
-static void give(const Destination *d, int i, int cols, const real *gradient, const real *mask)
+static void give(const Kernels *kernels, const Destination *d, int i, int cols, const real *gradient, const real *mask)
 {
     real *row = d->grad + (size_t)i * d->stride;
-    kernel.add_masked(cols, d->add ? row : NULL, gradient, mask, row);
+    kernels->add_masked(cols, d->add ? row : NULL, gradient, mask, row);
 }
 
 void norm_backward(Tape *tape, Node *node)
 {
     NormNode *n = (NormNode *)node;
+    const Kernels *kernels = tape->compute.kernels;
     const int rows = n->y->rows, cols = n->y->cols, n_tiles = rows_tiles(rows);
     const real *gy = tape_grad(tape, n->y), *gsum = n->z ? n->sum->grad : NULL; /* NULL: nothing else depends on the sum */
     const Destination gx = destination(tape, n->x), gz = n->z ? destination(tape, n->z) : gx;
@@ -70,18 +72,18 @@ void norm_backward(Tape *tape, Node *node)
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++) {
         real *own = threads_scratch_self(&scratch), *ggain = partial + 2 * (size_t)tile * (size_t)cols;
-        const real *drop = rows_mask(&n->dropout, tile, rows, cols, own + cols);
+        const real *drop = rows_mask(kernels, &n->dropout, tile, rows, cols, own + cols);
         for (int i = tile * ROW_TILE; i < rows_end(tile, rows); i++) {
             /* the gradient of the sum, at once in its place if that is the first to come there */
             real *gs = gx.add ? own : gx.grad + (size_t)i * gx.stride;
-            kernel.layer_norm_row_backward(cols, n->sum->value + (size_t)i * n->sum->stride, n->gain->value,
+            kernels->layer_norm_row_backward(cols, n->sum->value + (size_t)i * n->sum->stride, n->gain->value,
                                            n->statistics + 2 * (size_t)i, gy + (size_t)i * n->y->stride,
                                            gsum ? gsum + (size_t)i * n->sum->stride : NULL, gs, ggain, ggain + cols);
-            if (n->z) give(&gz, i, cols, gs, drop ? drop + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL);
-            if (gx.add) give(&gx, i, cols, gs, NULL);
+            if (n->z) give(kernels, &gz, i, cols, gs, drop ? drop + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL);
+            if (gx.add) give(kernels, &gx, i, cols, gs, NULL);
         }
     }
-    rows_add_partials(partial, 2 * (size_t)cols, n_tiles, cols, tape_grad(tape, n->gain));
-    rows_add_partials(partial + cols, 2 * (size_t)cols, n_tiles, cols, tape_grad(tape, n->bias));
+    rows_add_partials(kernels, partial, 2 * (size_t)cols, n_tiles, cols, tape_grad(tape, n->gain));
+    rows_add_partials(kernels, partial + cols, 2 * (size_t)cols, n_tiles, cols, tape_grad(tape, n->bias));
     arena_release(&tape->arena, mark);
 }

@@ -14,27 +14,29 @@ typedef struct ActivationNode {
 } ActivationNode;
 
 /* One tile: `mask` may be NULL. */
-static void tile_forward(const ActivationNode *n, size_t at, int count, const real *mask)
+static void tile_forward(const Kernels *kernels, const ActivationNode *n, size_t at, int count, const real *mask)
 {
-    (n->kind == ACTIVATE_RELU ? kernel.relu : kernel.gelu)(count, n->x->value + at, mask, n->y->value + at);
+    (n->kind == ACTIVATE_RELU ? kernels->relu : kernels->gelu)(count, n->x->value + at, mask, n->y->value + at);
 }
 
-static void tile_backward(const ActivationNode *n, size_t at, int count, const real *mask)
+static void tile_backward(const Kernels *kernels, const ActivationNode *n, size_t at, int count, const real *mask)
 {
-    (n->kind == ACTIVATE_RELU ? kernel.relu_backward : kernel.gelu_backward)(
+    (n->kind == ACTIVATE_RELU ? kernels->relu_backward : kernels->gelu_backward)(
         count, n->x->value + at, mask, n->y->grad + at, n->before ? n->before + at : NULL, n->gx + at);
 }
 
-static void run(Tape *tape, const ActivationNode *n,
-                void (*function)(const ActivationNode *n, size_t at, int count, const real *mask))
+typedef void TileFunction(const Kernels *kernels, const ActivationNode *n, size_t at, int count, const real *mask);
+
+static void run(Tape *tape, const ActivationNode *n, TileFunction *function)
 {
+    const Kernels *kernels = tape->compute.kernels;
     const int rows = n->y->rows, cols = n->y->cols, n_tiles = rows_tiles(rows);
     ArenaMark mark = arena_mark(&tape->arena);
     ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++)
-        function(n, (size_t)tile * ROW_TILE * (size_t)cols, (rows_end(tile, rows) - tile * ROW_TILE) * cols,
-                 rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch)));
+        function(kernels, n, (size_t)tile * ROW_TILE * (size_t)cols, (rows_end(tile, rows) - tile * ROW_TILE) * cols,
+                 rows_mask(kernels, &n->dropout, tile, rows, cols, threads_scratch_self(&scratch)));
     arena_release(&tape->arena, mark);
 }
 

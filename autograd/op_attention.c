@@ -49,7 +49,7 @@ static void run(Tape *tape, const AttentionNode *n, void (*function)(const Atten
 
 static void forward(Tape *tape, Node *node)
 {
-    run(tape, (AttentionNode *)node, kernel.attention_forward);
+    run(tape, (AttentionNode *)node, tape->compute.kernels->attention_forward);
 }
 
 static void backward(Tape *tape, Node *node)
@@ -58,7 +58,7 @@ static void backward(Tape *tape, Node *node)
     n->gq = tape_grad(tape, n->q);
     n->gk = tape_grad(tape, n->k);
     n->gv = tape_grad(tape, n->v);
-    run(tape, n, kernel.attention_backward);
+    run(tape, n, tape->compute.kernels->attention_backward);
 }
 
 const OpDef op_attention = {"attention", forward, backward};

@@ -12,7 +12,7 @@ typedef struct EmbeddingNode {
     Node node;
     Tensor *table, *y;
     const Ragged *tokens;
-    const real *positions; /* row of the first token's position */
+    const real *positions; /* row of the first token's position; for forward alone, since the next op may move them */
     const int32_t *place;  /* [N] position of each token, counted from `first` */
     Dropout dropout;
     real scale;
@@ -21,14 +21,15 @@ typedef struct EmbeddingNode {
 static void forward(Tape *tape, Node *node)
 {
     EmbeddingNode *n = (EmbeddingNode *)node;
+    const Kernels *kernels = tape->compute.kernels;
     const int cols = n->y->cols, rows = n->y->rows, n_tiles = rows_tiles(rows);
     ArenaMark mark = arena_mark(&tape->arena);
     ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++) {
-        const real *mask = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
+        const real *mask = rows_mask(kernels, &n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
         for (int i = tile * ROW_TILE; i < rows_end(tile, rows); i++)
-            kernel.embed_row(cols, n->table->value + (size_t)n->tokens->token[i] * n->table->stride, n->scale,
+            kernels->embed_row(cols, n->table->value + (size_t)n->tokens->token[i] * n->table->stride, n->scale,
                              n->positions + (size_t)n->place[i] * (size_t)cols,
                              mask ? mask + (size_t)(i - tile * ROW_TILE) * (size_t)cols : NULL,
                              n->y->value + (size_t)i * n->y->stride);
@@ -39,6 +40,7 @@ static void forward(Tape *tape, Node *node)
 static void backward(Tape *tape, Node *node)
 {
     EmbeddingNode *n = (EmbeddingNode *)node;
+    const Kernels *kernels = tape->compute.kernels;
     const int cols = n->y->cols, rows = n->y->rows, n_tiles = rows_tiles(rows);
     ArenaMark mark = arena_mark(&tape->arena);
     ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
@@ -47,16 +49,16 @@ static void backward(Tape *tape, Node *node)
         masked = arena_alloc(&tape->arena, (size_t)rows * (size_t)cols * sizeof(real));
 #pragma omp parallel for schedule(static)
         for (int tile = 0; tile < n_tiles; tile++) {
-            const real *drop = rows_mask(&n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
+            const real *drop = rows_mask(kernels, &n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
             size_t at = (size_t)tile * ROW_TILE * (size_t)cols;
-            kernel.add_masked((rows_end(tile, rows) - tile * ROW_TILE) * cols, NULL, n->y->grad + at, drop, masked + at);
+            kernels->add_masked((rows_end(tile, rows) - tile * ROW_TILE) * cols, NULL, n->y->grad + at, drop, masked + at);
         }
     }
     /* Two tokens may be the same word, so threads share out columns, not rows. */
 #pragma omp parallel for schedule(static)
     for (int c = 0; c < cols; c += COLUMN_TILE)
         for (int i = 0; i < rows; i++)
-            kernel.add_scaled(cols - c < COLUMN_TILE ? cols - c : COLUMN_TILE, n->scale,
+            kernels->add_scaled(cols - c < COLUMN_TILE ? cols - c : COLUMN_TILE, n->scale,
                               masked + (size_t)i * (size_t)cols + c,
                               gtable + (size_t)n->tokens->token[i] * n->table->stride + c);
     arena_release(&tape->arena, mark);
@@ -64,7 +66,7 @@ static void backward(Tape *tape, Node *node)
 
 const OpDef op_embedding = {"embedding", forward, backward};
 
-Tensor *embedding(Tape *tape, Tensor *table, Positions *positions, const Ragged *tokens, int first, real dropout)
+Tensor *embedding(Tape *tape, Tensor *table, const Ragged *tokens, int first, real dropout)
 {
     EmbeddingNode *n = tape_node(tape, sizeof *n);
     int32_t *place = arena_alloc(&tape->arena, (size_t)tokens->n_tokens * sizeof *place);
@@ -76,11 +78,11 @@ Tensor *embedding(Tape *tape, Tensor *table, Positions *positions, const Ragged 
     }
     for (int i = 0; i < tokens->n_tokens; i++)
         CHECK(tokens->token[i] >= 0 && tokens->token[i] < table->rows, "token %d of %d", tokens->token[i], table->rows);
-    positions_extend(positions, first + longest);
+    positions_extend(&tape->positions, table->cols, first + longest);
     n->table = table;
     n->tokens = tokens;
     n->place = place;
-    n->positions = positions->value + (size_t)first * (size_t)positions->width;
+    n->positions = tape->positions.value + (size_t)first * (size_t)table->cols;
     n->scale = (real)sqrt((double)table->cols);
     n->dropout = tape_dropout(tape, dropout);
     n->y = tape_tensor(tape, tokens->n_tokens, table->cols);

@@ -20,7 +20,7 @@ static void forward(Tape *tape, Node *node)
         .bias = n->bias ? n->bias->value : NULL, .precision = tape->precision,
     };
     if (tape->recording) {
-        matmul(&product, &tape->arena);
+        matmul(&tape->compute, &product, &tape->arena);
         return;
     }
     /* Inference always takes the packed kernel: its rows don't depend on the batch. */
@@ -38,6 +38,7 @@ static void forward(Tape *tape, Node *node)
 /* One pass over the gradient of y, its last reader: the bias's gradient (gbias NULL: none), and rounding for the products. */
 static void sum_and_round(Tape *tape, Tensor *y, real *gbias, bool rounds)
 {
+    const Kernels *kernels = tape->compute.kernels;
     const int n_tiles = rows_tiles(y->rows), cols = y->cols;
     ArenaMark mark = arena_mark(&tape->arena);
     real *partial = arena_zalloc(&tape->arena, (size_t)n_tiles * (size_t)cols * sizeof(real));
@@ -45,10 +46,10 @@ static void sum_and_round(Tape *tape, Tensor *y, real *gbias, bool rounds)
     for (int tile = 0; tile < n_tiles; tile++)
         for (int i = tile * ROW_TILE; i < rows_end(tile, y->rows); i++) {
             real *row = y->grad + (size_t)i * y->stride, *sum = partial + (size_t)tile * (size_t)cols;
-            if (gbias) kernel.add_masked(cols, sum, row, NULL, sum);
-            if (rounds) matmul_round_rows(1, cols, row, y->stride);
+            if (gbias) kernels->add_masked(cols, sum, row, NULL, sum);
+            if (rounds) matmul_round_rows(&tape->compute, 1, cols, row, y->stride);
         }
-    if (gbias) rows_add_partials(partial, (size_t)cols, n_tiles, cols, gbias);
+    if (gbias) rows_add_partials(kernels, partial, (size_t)cols, n_tiles, cols, gbias);
     arena_release(&tape->arena, mark);
 }
 
@@ -63,12 +64,14 @@ static void backward(Tape *tape, Node *node)
     real *gbias = n->bias ? tape_grad(tape, n->bias) : NULL;
     if (gbias || rounds) sum_and_round(tape, y, gbias, rounds);
     if (gx) /* gx += gy W */
-        matmul(&(Matmul){.kind = MATMUL_NN, .m = y->rows, .n = w->cols, .k = w->rows, .a = y->grad, .a_stride = y->stride,
+        matmul(&tape->compute,
+               &(Matmul){.kind = MATMUL_NN, .m = y->rows, .n = w->cols, .k = w->rows, .a = y->grad, .a_stride = y->stride,
                          .b = w->value, .b_stride = w->stride, .c = gx, .c_stride = x->stride, .add = add,
                          .precision = tape->precision, .a_rounded = rounds},
                &tape->arena);
     if (gw) /* gW += gy^T x */
-        matmul(&(Matmul){.kind = MATMUL_TN, .m = w->rows, .n = w->cols, .k = y->rows, .a = y->grad, .a_stride = y->stride,
+        matmul(&tape->compute,
+               &(Matmul){.kind = MATMUL_TN, .m = w->rows, .n = w->cols, .k = y->rows, .a = y->grad, .a_stride = y->stride,
                          .b = x->value, .b_stride = x->stride, .c = gw, .c_stride = w->stride, .add = true,
                          .precision = tape->precision, .a_rounded = rounds},
                &tape->arena);

@@ -31,7 +31,7 @@ static void logits_of(Tape *tape, const LossNode *n, const real *x, int rows, re
     Matmul product = {.kind = MATMUL_NT, .m = rows, .n = w->rows, .k = w->cols, .a = x, .a_stride = n->x->stride,
                       .b = w->value, .b_stride = w->stride, .c = logits, .c_stride = (size_t)w->rows};
     if (!n->packed) {
-        matmul(&product, &tape->arena);
+        matmul(&tape->compute, &product, &tape->arena);
         return;
     }
     matmul_packed(&product, n->packed, &tape->arena);
@@ -43,7 +43,8 @@ static void gradients_of(Tape *tape, LossNode *n, int first, int rows, const rea
     const Tensor *x = n->x, *w = n->weight;
     const int classes = w->rows, width = w->cols;
     const bool rounded = tape->precision == PRECISION_BF16;
-    matmul(&(Matmul){.kind = MATMUL_NN,
+    matmul(&tape->compute,
+           &(Matmul){.kind = MATMUL_NN,
                      .m = rows,
                      .n = width,
                      .k = classes,
@@ -56,7 +57,8 @@ static void gradients_of(Tape *tape, LossNode *n, int first, int rows, const rea
                      .precision = tape->precision,
                      .a_rounded = rounded},
            &tape->arena);
-    matmul(&(Matmul){.kind = MATMUL_TN,
+    matmul(&tape->compute,
+           &(Matmul){.kind = MATMUL_TN,
                      .m = classes,
                      .n = width,
                      .k = rows,
@@ -76,8 +78,8 @@ static double loss_of_token(const Tape *tape, const LossNode *n, int token, real
 {
     const int classes = n->weight->rows, label = n->label[token];
     if (n->n_passes == 1)
-        return kernel.cross_entropy_row(classes, logits, label, n->smoothing, tape->recording, n->scale, nll);
-    return kernel.cross_entropy_pair(classes, logits, logits + to_second, label, n->smoothing, n->divergence, tape->recording,
+        return tape->compute.kernels->cross_entropy_row(classes, logits, label, n->smoothing, tape->recording, n->scale, nll);
+    return tape->compute.kernels->cross_entropy_pair(classes, logits, logits + to_second, label, n->smoothing, n->divergence, tape->recording,
                                      n->scale, nll);
 }
 
@@ -95,7 +97,7 @@ static void chunk(Tape *tape, LossNode *n, int first, int tokens, real *logits, 
         double *loss = token_sums + 2 * (size_t)i;
         loss[0] = loss_of_token(tape, n, first + i, row, to_second, &loss[1]);
         for (int pass = 0; rounds && pass < n->n_passes; pass++) /* while they are in the cache */
-            matmul_round_rows(1, (int)classes, row + (size_t)pass * to_second, classes);
+            matmul_round_rows(&tape->compute, 1, (int)classes, row + (size_t)pass * to_second, classes);
     }
     for (int i = 0; i < tokens; i++) {
         n->sums.loss += token_sums[2 * (size_t)i];
@@ -116,7 +118,7 @@ static void forward(Tape *tape, Node *node)
     double *token_sums = arena_alloc(&tape->arena, 2 * (size_t)size * sizeof(double));
     n->packed = n->weight->packed;
     MatmulWeights here;
-    if (!n->packed && (matmul_backend() == MATMUL_PACKED || tape->precision != PRECISION_FP32)) {
+    if (!n->packed && (!tape->compute.blas || tape->precision != PRECISION_FP32)) {
         here = tape_pack(tape, n->weight);
         n->packed = &here;
     }
@@ -126,21 +128,21 @@ static void forward(Tape *tape, Node *node)
     n->y->value[0] = (real)(n->sums.loss * (double)n->scale);
 }
 
-static void add_scaled(real scale, const real *from, int rows, int cols, real *to, size_t to_stride)
+static void add_scaled(const Tape *tape, real scale, const real *from, int rows, int cols, real *to, size_t to_stride)
 {
     const int per_tile = FLAT_TILE / cols > 0 ? FLAT_TILE / cols : 1;
 #pragma omp parallel for schedule(static)
     for (int first = 0; first < rows; first += per_tile)
         for (int i = first; i < rows && i < first + per_tile; i++)
-            kernel.add_scaled(cols, scale, from + (size_t)i * (size_t)cols, to + (size_t)i * to_stride);
+            tape->compute.kernels->add_scaled(cols, scale, from + (size_t)i * (size_t)cols, to + (size_t)i * to_stride);
 }
 
 static void backward(Tape *tape, Node *node)
 {
     LossNode *n = (LossNode *)node;
     const real g = n->y->grad[0];
-    add_scaled(g, n->gx, n->x->rows, n->x->cols, tape_grad(tape, n->x), n->x->stride);
-    add_scaled(g, n->gweight, n->weight->rows, n->weight->cols, tape_grad(tape, n->weight), n->weight->stride);
+    add_scaled(tape, g, n->gx, n->x->rows, n->x->cols, tape_grad(tape, n->x), n->x->stride);
+    add_scaled(tape, g, n->gweight, n->weight->rows, n->weight->cols, tape_grad(tape, n->weight), n->weight->stride);
 }
 
 const OpDef op_projection_loss = {"projection_loss", forward, backward};

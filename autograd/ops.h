@@ -3,13 +3,12 @@
 #ifndef FERRY_AUTOGRAD_OPS_H
 #define FERRY_AUTOGRAD_OPS_H
 
-#include "autograd/positions.h"
 #include "autograd/tape.h"
 #include "core/batch.h"
 
 /* y[N, D] = dropout(sqrt(D) table[token] + positions): table is [V, D]; the first token of each sentence stands at position
  * `first`. Vaswani et al. 2017, 3.4, 3.5 and 5.4. `tokens` must live as long as the pass. */
-Tensor *embedding(Tape *tape, Tensor *table, Positions *positions, const Ragged *tokens, int first, real dropout);
+Tensor *embedding(Tape *tape, Tensor *table, const Ragged *tokens, int first, real dropout);
 
 /* y[N, out] = x weight^T + bias: x is [N, in], weight [out, in], bias [1, out] or NULL. While not recording, each row's bits
  * depend on that row alone. */

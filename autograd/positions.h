@@ -5,15 +5,15 @@
 
 #include "core/real.h"
 
-/* The rows computed so far; grows as longer sentences come, so there is no longest. Starts as zeros but for `width`. */
+/* The rows computed so far; grows as longer sentences come, so there is no longest. Starts as zeros. */
 typedef struct Positions {
-    int width; /* D */
+    int d_model; /* D */
     int n, capacity;
     real *value; /* [n, D] */
 } Positions;
 
-/* Make sure that rows 0 .. n-1 are there. Not thread-safe. */
-void positions_extend(Positions *positions, int n);
+/* Make sure that rows 0 .. n-1 are there, of D = d_model columns (those of another D are forgotten). Each thread has its own. */
+void positions_extend(Positions *positions, int d_model, int n);
 void positions_free(Positions *positions);
 
 #endif

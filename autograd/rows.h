@@ -19,9 +19,9 @@ static inline int rows_end(int tile, int rows)
 }
 
 /* The masks of a tile's rows, [rows, cols], in `mask`; NULL if the dropout drops nothing. */
-const real *rows_mask(const Dropout *dropout, int tile, int rows, int cols, real *mask);
+const real *rows_mask(const Kernels *kernels, const Dropout *dropout, int tile, int rows, int cols, real *mask);
 
 /* total[c] += sum over tiles of partial[tile * stride + c], in order of tiles */
-void rows_add_partials(const real *partial, size_t stride, int n_tiles, int cols, real *total);
+void rows_add_partials(const Kernels *kernels, const real *partial, size_t stride, int n_tiles, int cols, real *total);
 
 #endif

@@ -75,6 +75,7 @@ void tape_begin(Tape *tape, bool recording)
     arena_reset(&tape->arena);
     if (!tape->gradients) tape->gradients = mem_zalloc(sizeof *tape->gradients);
     for (int i = 0; i < tape->gradients->n; i++) tape->gradients->gradient[i].taken = false;
+    if (!tape->compute.kernels) tape->compute = compute_best();
     tape->made = NULL;
     tape->recording = recording;
     tape->last = NULL;
@@ -84,6 +85,7 @@ void tape_begin(Tape *tape, bool recording)
 void tape_free(Tape *tape)
 {
     arena_free(&tape->arena);
+    positions_free(&tape->positions);
     pool_free(tape->gradients);
     tape->gradients = NULL;
     tape->last = NULL;
@@ -188,8 +190,9 @@ void tape_run(Tape *tape, const OpDef *op, Node *node)
 
 MatmulWeights tape_pack(Tape *tape, const Tensor *weight)
 {
-    void *memory = arena_alloc(&tape->arena, matmul_weights_size(tape->precision, weight->rows, weight->cols));
-    return matmul_pack_weights(tape->precision, weight->rows, weight->cols, weight->value, weight->stride, memory);
+    void *memory = arena_alloc(&tape->arena, matmul_weights_size(&tape->compute, tape->precision, weight->rows, weight->cols));
+    return matmul_pack_weights(&tape->compute, tape->precision, weight->rows, weight->cols, weight->value, weight->stride,
+                               memory);
 }
 
 Dropout tape_dropout(Tape *tape, real probability)

@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/kernels.h"
+#include "autograd/positions.h"
+#include "core/compute.h"
 #include "core/matmul.h"
 #include "core/memory.h"
 #include "core/real.h"
@@ -63,11 +64,13 @@ struct Tape {
     Arena arena;    /* all tensors and nodes of the step */
     bool recording; /* build nodes and gradients */
     bool dropout;   /* training: ops drop out */
+    Compute compute; /* what computes; the owner's to set, else tape_begin takes the best */
     Precision precision; /* of the matrix products, but those of packed weights, which have their own */
     uint64_t seed;  /* with step and pass (which batch of an accumulated step): decides the dropout masks */
     uint32_t step, pass;
     Node *last;
     Tensor *made; /* by the op that is being built */
+    Positions positions; /* of the sentences so far, kept from pass to pass */
     struct GradientPool *gradients; /* their memory */
     uint32_t n_dropouts; /* masks drawn so far in this pass */
     TapeObserver *observer; /* NULL: nobody watches; the owner's to set, tape_begin leaves it */

@@ -166,7 +166,8 @@ bool cmd_average(CommandLine *line, Error *error)
     Options options;
     bool good = options_load(&options, config, &line->settings, error);
     if (good) {
-        good = machine_start(&options, error) && average(line, run, &options, error);
+        Compute compute;
+        good = machine_start(&options, &compute, error) && average(line, run, &options, error);
         options_free(&options);
     }
     mem_free(config);

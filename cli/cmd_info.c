@@ -5,8 +5,7 @@
 
 #include "cli/command.h"
 #include "core/blas.h"
-#include "core/kernels.h"
-#include "core/matmul.h"
+#include "core/compute.h"
 #include "core/matmul.h"
 #include "core/threads.h"
 #include "run/machine.h"
@@ -29,19 +28,20 @@ static void cpu_name(char *name, size_t size)
     fclose(file);
 }
 
-static void describe_machine(void)
+static void describe_machine(const Compute *compute)
 {
-    char name[128];
+    char name[128], products[COMPUTE_NAME];
     cpu_name(name, sizeof name);
     printf("version\t%s\n", FERRY_VERSION);
     printf("cpu\t%s\n", *name ? name : "unknown");
     printf("instruction sets\t");
-    for (int i = 0; kernels_name(i); i++) printf("%s%s", i ? " " : "", kernels_name(i));
-    printf("\nkernels\t%s\nproducts\t%s\n", kernel.name, machine_kernel(PRECISION_FP32));
-    printf("products in bf16\t%s\n", matmul_can(PRECISION_BF16) ? machine_kernel(PRECISION_BF16) : "none here: fp32 instead");
-    printf("products in int8\t%s\nthreads\t%d\n", machine_kernel(PRECISION_INT8), threads_count());
+    for (int i = 0; kernels_get(i); i++) printf("%s%s", i ? " " : "", kernels_get(i)->name);
+    printf("\nkernels\t%s\nproducts\t%s\n", compute->kernels->name, compute_name(compute, PRECISION_FP32, products));
+    printf("products in bf16\t%s\n", matmul_can(compute, PRECISION_BF16) ? compute_name(compute, PRECISION_BF16, products) : "none here: fp32 instead");
+    printf("products in int8\t%s\nthreads\t%d\n", compute_name(compute, PRECISION_INT8, products), threads_count());
     Error missing = {0};
-    if (blas_load(&missing)) printf("openblas\t%s\n", blas_name());
+    const Blas *blas = blas_load(&missing);
+    if (blas) printf("openblas\t%s\n", blas->name);
     else printf("openblas\tnot used: %s\n", missing.text);
 }
 
@@ -86,15 +86,16 @@ bool cmd_info(CommandLine *line, Error *error)
         Run run;
         if (line->n_models > 1) return error_usage(error, "info takes one model; -m is given twice");
         if (!run_open(&run, line->flag[FLAG_MODEL], &line->settings, error)) return false;
-        describe_machine();
+        describe_machine(&run.compute);
         describe_run(&run);
         run_close(&run);
         return true;
     }
     Options options;
     if (!options_load(&options, NULL, &line->settings, error)) return false;
-    bool good = machine_start(&options, error);
-    if (good) describe_machine();
+    Compute compute;
+    bool good = machine_start(&options, &compute, error);
+    if (good) describe_machine(&compute);
     options_free(&options);
     return good;
 }

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/startup.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/threads.h"
 #include "system/signals.h"
 
 /* A standard file that was closed must not become the number of a file that we open. Its place is taken so that reading or
@@ -53,7 +53,7 @@ static void run(void *context)
 
 int main(int argc, char **argv)
 {
-    threads_wait_politely(argv);
+    startup(argv);
     occupy_standard_files();
     signal(SIGPIPE, SIG_DFL); /* `ferry ... | head` ends quietly */
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write, with a message */

@@ -27,12 +27,12 @@ typedef struct AttentionHead {
     size_t log_sum_stride;
     const struct Dropout *dropout; /* NULL: none */
     uint64_t dropout_group;        /* first random group of this head's masks; ATTENTION_TILE_GROUPS are used for a tile */
-    real *scratch; /* attention_scratch(n_q, n_k, width, backward) elements, 64-byte aligned, one thread's own */
+    real *scratch; /* attention_scratch(n_q, n_k, width) elements, 64-byte aligned, one thread's own */
 } AttentionHead;
 
 enum { ATTENTION_TILE_GROUPS = ATTENTION_TILE * ATTENTION_TILE / 128 };
 
-/* Elements of scratch that a head needs. */
+/* Elements of scratch that a head needs, forward or backward. */
 size_t attention_scratch(int n_q, int n_k, int width);
 
 #endif

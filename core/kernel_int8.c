@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "core/kernel.h"
+#include "core/units.h"
 
 #ifndef FERRY_FP64
 typedef int16_t VecShort __attribute__((vector_size(VEC_BYTES)));
@@ -24,9 +25,9 @@ VEC_INLINE VecInt dot(VecInt sum, VecInt a, VecInt b)
 #include "core/block.h"
 
 void KERNEL_NAME(int8_block)(int m, int n, int cells, const int32_t *a, size_t a_row, size_t a_k, const int32_t *b,
-                             size_t b_stride, int32_t *c, size_t c_stride, bool add)
+                             int32_t *c, size_t c_stride, bool add)
 {
-    plain_block(m, n, cells, a, a_row, a_k, b, b_stride, c, c_stride, NULL, add);
+    plain_block(m, n, cells, a, a_row, a_k, b, UNIT_PANEL, c, c_stride, NULL, add);
 }
 
 /* The largest magnitude, by explicit lanes; NaN if an element isn't finite. */

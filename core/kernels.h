@@ -36,20 +36,15 @@ typedef struct Kernels {
     const char *name; /* "avx512", "avx2", "base" */
     int lanes;        /* elements of a vector */
     int panel;        /* columns of a packed panel of B that matmul_block likes best */
-    int block_rows;   /* rows that it computes at once */
+    const struct Unit *plain_int8; /* int8_block as a unit (core/units.h); NULL in fp64 */
 #define KERNEL(result, name, parameters) result(*name) parameters;
 #include "core/kernels.def"
 #undef KERNEL
 } Kernels;
 
-/* The set in use. Valid after kernels_init. */
-extern Kernels kernel;
-
-/* Pick the best set this CPU runs, or the one named by the environment variable FERRY_ISA. Cheap; call it first in main. */
-void kernels_init(void);
-/* Use the set called `name`; false, with nothing changed, if this build or CPU has none. */
-bool kernels_use(const char *name);
-/* The names of the sets that run here, best first; NULL after the last. */
-const char *kernels_name(int index);
+/* The sets that run on this CPU, best first; NULL after the last. */
+const Kernels *kernels_get(int index);
+/* The one of that name; NULL if this build or CPU has none. */
+const Kernels *kernels_named(const char *name);
 
 #endif

@@ -1,11 +1,11 @@
 /* The matrix product, on all threads.
  *
  * Two ways to compute it:
- *   packed    our own kernel (core/kernel_matmul.c): each element is one chain of fused multiply-adds in increasing k, so
- * its bits depend on nothing but its row of A, its column of B and what it starts from: not on the batch, not on the cut,
- *             not on the threads.
- *   openblas  single-threaded OpenBLAS on tiles whose borders depend on shapes alone: bits don't depend on the threads, but
- * a row's may on its place in the batch. For training only, and the reference that the other is measured beside. */
+ *   packed    our own kernel (core/kernel_matmul.c): each element is one chain of fused multiply-adds in increasing k, so its
+ *             bits depend on nothing but its row of A, its column of B and what it starts from: not on the batch, not on the
+ *             cut, not on the threads.
+ *   openblas  single-threaded OpenBLAS on tiles whose borders depend on shapes alone: bits don't depend on the threads, but a
+ *             row's may on its place in the batch. For training only, and the reference that the other is measured beside. */
 #ifndef FERRY_CORE_MATMUL_H
 #define FERRY_CORE_MATMUL_H
 
@@ -21,7 +21,7 @@
  *   NN  C[m, n] = A[m, k] B[k, n]       NT  B is [n, k]       TN  A is [k, m] */
 typedef enum MatmulKind { MATMUL_NN, MATMUL_NT, MATMUL_TN } MatmulKind;
 
-typedef enum MatmulBackend { MATMUL_PACKED, MATMUL_OPENBLAS } MatmulBackend;
+struct Compute; /* core/compute.h: what computes */
 
 typedef struct Matmul {
     MatmulKind kind;
@@ -36,24 +36,22 @@ typedef struct Matmul {
     bool a_rounded;      /* bf16: A went through matmul_round_rows */
 } Matmul;
 
-/* Compute it. Scratch comes from the arena and goes back before it returns. Not from inside a parallel region. */
-void matmul(const Matmul *product, Arena *arena);
+/* Compute it: by OpenBLAS if `compute` says so, in fp32. Scratch comes from the arena and goes back before it returns. Not from
+ * inside a parallel region. */
+void matmul(const struct Compute *compute, const Matmul *product, Arena *arena);
 
 /* Round rows of fp32 to bf16 where they lie, each in the first half of its place: for products that take them as A, a_stride
  * unchanged, which then need not convert them. One thread; `rows` is as wide as a_stride or less. */
-void matmul_round_rows(int m, int k, real *rows, size_t stride);
+void matmul_round_rows(const struct Compute *compute, int m, int k, real *rows, size_t stride);
 
-/* Whether this processor multiplies in this precision; always true of fp32 and, but in the tests' fp64 build, of int8. */
-bool matmul_can(Precision precision);
+/* Whether `compute` multiplies in this precision; always true of fp32 and, but in the tests' fp64 build, of int8. */
+bool matmul_can(const struct Compute *compute, Precision precision);
 
-/* The backend of `matmul`; its choice is the program's. MATMUL_OPENBLAS needs blas_load to have succeeded. */
-void matmul_use(MatmulBackend backend);
-MatmulBackend matmul_backend(void);
-/* "packed avx512", "openblas SkylakeX" */
-const char *matmul_name(void);
-
-/* A weight matrix B^T, B being [n, k], packed once for many products C = init + A B^T. */
+/* A weight matrix B^T, B being [n, k], packed once for many products C = init + A B^T, by what will multiply it. */
 typedef struct MatmulWeights {
+    const struct Kernels *kernels;
+    const struct Unit *unit;           /* bf16, int8 */
+    const struct Bf16Packing *packing; /* bf16 */
     Precision precision;
     int n, k;
     void *panels;        /* fp32: reals; bf16, int8: cells (core/units.h) */
@@ -64,11 +62,12 @@ typedef struct MatmulWeights {
 /* Bytes that packed weights take; pack into `memory` of that size, 64-byte aligned, which the result points into. int8: k is
  * at most MATMUL_INT8_MAX_K, so that sums can't overflow. */
 enum { MATMUL_INT8_MAX_K = 65536 };
-size_t matmul_weights_size(Precision precision, int n, int k);
-MatmulWeights matmul_pack_weights(Precision precision, int n, int k, const real *b, size_t b_stride, void *memory);
+size_t matmul_weights_size(const struct Compute *compute, Precision precision, int n, int k);
+MatmulWeights matmul_pack_weights(const struct Compute *compute, Precision precision, int n, int k, const real *b,
+                                  size_t b_stride, void *memory);
 
-/* The product by our own kernels whatever the backend; kind, b and precision come from the weights. Each row of C depends on
- * its row of A alone. */
+/* The product by our own kernels, OpenBLAS or not; kind, b and precision come from the weights. Each row of C depends on its
+ * row of A alone. */
 void matmul_packed(const Matmul *product, const MatmulWeights *weights, Arena *arena);
 
 #endif

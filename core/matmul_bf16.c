@@ -3,9 +3,8 @@
 #ifndef FERRY_FP64
 #include <string.h>
 
-#include "core/error.h"
+#include "core/products.h"
 #include "core/tiles.h"
-#include "core/units.h"
 
 enum {
     CELL_CHUNK = 256,              /* cells along k at a time: as many bytes as fp32's chunk has */
@@ -82,11 +81,10 @@ static void tile(const Matmul *p, const void *operands, int i0, int i1, int pane
     }
 }
 
-static void pack(int n, int k, const real *b, size_t b_stride, bool transposed, int32_t *panels)
+static void pack_panels(const Bf16Packing *packing, int n, int k, const real *b, size_t b_stride, bool transposed, int32_t *panels)
 {
     const int n_panels = (n + UNIT_PANEL - 1) / UNIT_PANEL;
     const size_t cells_of_k = (size_t)(k + 1) / 2, panel_stride = padded(k) * UNIT_PANEL;
-    const Bf16Packing *packing = unit_packing();
 #pragma omp parallel for schedule(static) if ((long)n * k > 8192)
     for (int panel = 0; panel < n_panels; panel++) {
         const int j = panel * UNIT_PANEL, columns = n - j < UNIT_PANEL ? n - j : UNIT_PANEL;
@@ -97,37 +95,34 @@ static void pack(int n, int k, const real *b, size_t b_stride, bool transposed, 
     }
 }
 
-static Operands operands_of(const int32_t *panels, bool transposed)
+static size_t size(const Compute *compute, int n, int k)
 {
-    const Operands o = {.unit = unit_for(PRECISION_BF16), .packing = unit_packing(), .panels = panels, .transposed = transposed};
-    CHECK(o.unit && o.packing, "no bf16 here");
-    return o;
+    (void)compute;
+    return (size_t)((n + UNIT_PANEL - 1) / UNIT_PANEL) * UNIT_PANEL * padded(k) * sizeof(int32_t);
 }
 
-void matmul_bf16(const Matmul *p, Arena *arena)
+static void multiply(const Compute *compute, const Matmul *p, Arena *arena)
 {
     ArenaMark mark = arena_mark(arena);
-    int32_t *panels = arena_alloc(arena, matmul_weights_size(PRECISION_BF16, p->n, p->k));
-    pack(p->n, p->k, p->b, p->b_stride, p->kind == MATMUL_NT, panels);
-    const Operands o = operands_of(panels, p->kind == MATMUL_TN);
+    int32_t *panels = arena_alloc(arena, size(compute, p->n, p->k));
+    pack_panels(compute->packing, p->n, p->k, p->b, p->b_stride, p->kind == MATMUL_NT, panels);
+    const Operands o = {.unit = compute->unit[PRECISION_BF16], .packing = compute->packing, .panels = panels,
+                        .transposed = p->kind == MATMUL_TN};
     tiles_run(p, UNIT_PANEL, tile, &o);
     arena_release(arena, mark);
 }
 
-void matmul_bf16_round_rows(int m, int k, real *rows, size_t stride)
+static void pack(int n, int k, const real *b, size_t b_stride, MatmulWeights *weights)
 {
-    const Bf16Packing *packing = unit_packing();
-    for (int i = 0; i < m; i++) packing->round_row(k, rows + (size_t)i * stride);
+    pack_panels(weights->packing, n, k, b, b_stride, true, weights->panels);
 }
 
-void matmul_bf16_pack(int n, int k, const real *b, size_t b_stride, int32_t *cells)
+static void packed(const Matmul *p, const MatmulWeights *weights, Arena *arena)
 {
-    pack(n, k, b, b_stride, true, cells);
-}
-
-void matmul_bf16_packed(const Matmul *p, const MatmulWeights *weights)
-{
-    const Operands o = operands_of(weights->panels, false);
+    (void)arena;
+    const Operands o = {.unit = weights->unit, .packing = weights->packing, .panels = weights->panels};
     tiles_run(p, UNIT_PANEL, tile, &o);
 }
+
+const Product product_bf16 = {.multiply = multiply, .size = size, .pack = pack, .packed = packed};
 #endif

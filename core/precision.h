@@ -6,6 +6,6 @@
 #ifndef FERRY_CORE_PRECISION_H
 #define FERRY_CORE_PRECISION_H
 
-typedef enum Precision { PRECISION_FP32, PRECISION_BF16, PRECISION_INT8 } Precision;
+typedef enum Precision { PRECISION_FP32, PRECISION_BF16, PRECISION_INT8, N_PRECISIONS } Precision;
 
 #endif

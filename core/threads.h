@@ -1,29 +1,27 @@
-/* Threads. Results never depend on how many run: work is cut by shapes alone (or each element's arithmetic has one order),
- * and
- * `#pragma omp parallel for` deals the pieces out. */
+/* Threads. Results never depend on how many run: work is cut by shapes alone (or each element's arithmetic has one order), and
+ * `#pragma omp parallel for` deals the pieces out. How many there are is the calling thread's own setting in OpenMP. */
 #ifndef FERRY_CORE_THREADS_H
 #define FERRY_CORE_THREADS_H
 
 #include "core/memory.h"
 #include "core/real.h"
 
-/* For main, first of all. GNU OpenMP's threads wait for each other by spinning for milliseconds, which costs ten times the time
- * when other programs want the processor, and gains little when none does. It reads its environment only while it loads:
- * unless the user has set it, let them spin for microseconds only, and start this program again. Where that can't be done, go
- * on. */
-void threads_wait_politely(char **argv);
-
-/* Use n threads; 0: OMP_NUM_THREADS if set, else all cores. */
+/* Let what the calling thread computes have n threads from now on; 0 changes nothing: OpenMP begins with OMP_NUM_THREADS, else
+ * with all processors that the process may use. */
 void threads_set(int n);
+/* The same until threads_end gives the calling thread back what it had, which threads_begin returns: for a library, whose caller
+ * may use OpenMP, too. */
+int threads_begin(int n);
+void threads_end(int before);
 int threads_count(void);
 /* The calling thread's number inside a parallel region, 0 outside. */
 int threads_self(void);
 
-/* Scratch for each thread: `elements` elements times threads_count(), from the arena; thread t's lies at t * elements
- * rounded up to a cache line, see scratch_self. Taken before the parallel region, released with the arena's mark. */
+/* Scratch for each thread: `elements` elements, rounded up to whole cache lines, times threads_count(), from the arena. Taken
+ * before the parallel region, released with the arena's mark. */
 typedef struct ThreadScratch {
     real *base;
-    size_t stride;
+    size_t stride; /* elements from one thread's to the next one's */
 } ThreadScratch;
 
 ThreadScratch threads_scratch(Arena *arena, size_t elements);

@@ -1,50 +1,52 @@
 #include "core/units.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
 #include "core/kernels.h"
-#include "core/memory.h"
-
-static const Unit *chosen[PRECISION_INT8 + 1];
 
 #ifdef FERRY_FP64
-const Unit *unit_at(int index)
+const Unit *units_get(const Kernels *kernels, int index)
 {
+    (void)kernels;
     (void)index;
     return NULL;
 }
 
-const Bf16Packing *unit_packing(void)
+const Bf16Packing *units_packing(void)
 {
     return NULL;
+}
+
+bool unit_check(const Unit *unit)
+{
+    (void)unit;
+    return false;
 }
 #else
 #ifdef __x86_64__
 extern const Bf16Packing avx512_bf16_packing;
 #endif
 
-static bool always(void)
+const Unit *units_get(const Kernels *kernels, int index)
 {
-    return true;
-}
-
-static void plain_int8(int m, int n, int cells, const int32_t *a, size_t a_row, size_t a_k, const int32_t *b, int32_t *c,
-                       size_t c_stride, bool add)
-{
-    kernel.int8_block(m, n, cells, a, a_row, a_k, b, UNIT_PANEL, c, c_stride, add);
-}
-
-static const Unit plain = {.name = "plain-int8", .precision = PRECISION_INT8, .runs_here = always, .int8 = plain_int8};
-
-static const Unit *const units[] = {
+    const Unit *const units[] = {
 #ifdef __x86_64__
-    &unit_amx_bf16, &unit_avx512_bf16, &unit_amx_int8, &unit_avx512_vnni,
+        &unit_amx_bf16, &unit_avx512_bf16, &unit_amx_int8, &unit_avx512_vnni,
 #endif
-    &plain,
-};
-enum { N_UNITS = sizeof units / sizeof *units };
+        kernels->plain_int8,
+    };
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (units[i]->runs_here() && index-- == 0) return units[i];
+    return NULL;
+}
+
+const Bf16Packing *units_packing(void)
+{
+#ifdef __x86_64__
+    if (unit_avx512_bf16.runs_here() && unit_check(&unit_avx512_bf16)) return &avx512_bf16_packing;
+#endif
+    return NULL;
+}
 
 /* ---- a unit must multiply right before it is used ---- */
 
@@ -70,7 +72,8 @@ static int32_t cell(Precision precision, int i, int l)
 
 bool unit_check(const Unit *unit)
 {
-    int32_t *a = mem_zalloc((size_t)CHECK_ROWS * CHECK_CELLS * sizeof *a), *b = mem_zalloc((size_t)UNIT_PANEL * CHECK_CELLS * sizeof *b);
+    int32_t a[CHECK_ROWS * CHECK_CELLS] __attribute__((aligned(64))) = {0};
+    int32_t b[UNIT_PANEL * CHECK_CELLS] __attribute__((aligned(64))) = {0};
     union {
         float real[CHECK_M][CHECK_N];
         int32_t exact[CHECK_M][CHECK_N];
@@ -89,50 +92,6 @@ bool unit_check(const Unit *unit)
                 for (int e = 0; e < (unit->bf16 ? 2 : 4); e++) want += small_number(i, l, e) * small_number(j + 100, l, e);
             good = good && (unit->bf16 ? c.real[i][j] == (float)want : c.exact[i][j] == want);
         }
-    mem_free(a);
-    mem_free(b);
     return good;
 }
-
-static bool works(size_t i)
-{
-    static enum { UNKNOWN, GOOD, BAD } known[N_UNITS];
-    if (known[i] == UNKNOWN) {
-        const bool runs = units[i]->runs_here(), good = runs && unit_check(units[i]);
-        if (runs && !good) warn("the unit %s computes wrong products on this processor; doing without", units[i]->name);
-        known[i] = good ? GOOD : BAD;
-    }
-    return known[i] == GOOD;
-}
-
-const Unit *unit_at(int index)
-{
-    for (size_t i = 0; i < N_UNITS; i++)
-        if (works(i) && index-- == 0) return units[i];
-    return NULL;
-}
-
-const Bf16Packing *unit_packing(void)
-{
-#ifdef __x86_64__
-    for (size_t i = 0; i < N_UNITS; i++) /* asked for every row that is rounded, so by what is known already */
-        if (units[i] == &unit_avx512_bf16) return works(i) ? &avx512_bf16_packing : NULL;
 #endif
-    return NULL;
-}
-#endif
-
-void unit_use(const Unit *unit)
-{
-    chosen[unit->precision] = unit;
-}
-
-const Unit *unit_for(Precision precision)
-{
-    if (chosen[precision]) return chosen[precision];
-    const char *wanted = getenv("FERRY_UNIT");
-    const Unit *best = NULL, *unit;
-    for (int i = 0; (unit = unit_at(i)); i++)
-        if (unit->precision == precision && (!best || (wanted && !strcmp(unit->name, wanted)))) best = unit;
-    return best;
-}

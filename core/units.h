@@ -13,6 +13,8 @@
 /* Columns of a packed panel of B: cell (l, j) of a panel lies at l * UNIT_PANEL + j. */
 enum { UNIT_PANEL = 32 };
 
+struct Kernels;
+
 typedef struct Unit {
     const char *name; /* "avx512-bf16" */
     Precision precision;
@@ -46,18 +48,14 @@ typedef struct Bf16Packing {
     void (*pairs_to_rows)(int k, int m, int width, const int32_t *pairs, int32_t *cells, size_t stride);
 } Bf16Packing;
 
-/* NULL where no unit for bf16 can run */
-const Bf16Packing *unit_packing(void);
+/* NULL where no unit for bf16 runs. */
+const Bf16Packing *units_packing(void);
 
-/* The best unit for this precision that runs here; NULL if there is none. FERRY_UNIT=name in the environment, if it names one
- * that runs here, is preferred. int8 always has one. */
-const Unit *unit_for(Precision precision);
-/* All that run here, best first; NULL after the last. */
-const Unit *unit_at(int index);
+/* All that run here, those of one precision best first; NULL after the last. The last one is int8 by the kernels themselves, so
+ * that precision always has one (but in fp64). */
+const Unit *units_get(const struct Kernels *kernels, int index);
 /* Whether it multiplies right: a product of small integers, checked by a plain loop. */
 bool unit_check(const Unit *unit);
-/* For tests: take this one for its precision from now on. */
-void unit_use(const Unit *unit);
 
 #ifdef __x86_64__
 extern const Unit unit_amx_bf16, unit_avx512_bf16, unit_amx_int8, unit_avx512_vnni;

@@ -94,7 +94,7 @@ Model *model_new(const ModelConfig *config, bool gradients)
     CHECK(config->d_model % config->heads == 0, "%d heads, width %d", config->heads, config->d_model);
     Model *model = mem_zalloc(sizeof *model);
     model->config = *config;
-    model->positions.width = config->d_model;
+    model->compute = compute_best();
     add_embeddings(&model->params, config, model);
     add_stack(&model->params, config, &model->encoder, config->encoder_layers, false);
     add_stack(&model->params, config, &model->decoder, config->decoder_layers, true);
@@ -118,7 +118,6 @@ void model_free(Model *model)
     if (!model) return;
     free_stack(&model->encoder);
     free_stack(&model->decoder);
-    positions_free(&model->positions);
     params_free(&model->params);
     mem_free(model->packed);
     mem_free(model->packed_memory);
@@ -149,15 +148,15 @@ void model_freeze(Model *model, Precision precision)
     model_thaw(model);
     size_t size = 0;
     int n = 0;
-    for (const Tensor *t; (t = weight(model, n)); n++) size += matmul_weights_size(precision, t->rows, t->cols);
+    for (const Tensor *t; (t = weight(model, n)); n++) size += matmul_weights_size(&model->compute, precision, t->rows, t->cols);
     model->packed_memory = mem_alloc(size);
     model->packed = mem_alloc((size_t)n * sizeof *model->packed);
     char *at = model->packed_memory;
     for (int i = 0; i < n; i++) {
         Tensor *w = weight(model, i);
-        model->packed[i] = matmul_pack_weights(precision, w->rows, w->cols, w->value, w->stride, at);
+        model->packed[i] = matmul_pack_weights(&model->compute, precision, w->rows, w->cols, w->value, w->stride, at);
         w->packed = &model->packed[i];
-        at += matmul_weights_size(precision, w->rows, w->cols);
+        at += matmul_weights_size(&model->compute, precision, w->rows, w->cols);
     }
 }
 

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "core/batch.h"
-#include "core/kernels.h"
 
 enum { FEW_ROWS = 4 }; /* not worth waking threads for */
 
@@ -12,11 +11,11 @@ static const real *logits_of(const Distribution *d, int model, int row)
     return d->logits[model]->value + (size_t)row * d->logits[model]->stride;
 }
 
-static void normalize(const Distribution *d, double *normalizer)
+static void normalize(const Kernels *kernels, const Distribution *d, double *normalizer)
 {
 #pragma omp parallel for schedule(static) if (d->n * d->n_models > FEW_ROWS)
     for (int i = 0; i < d->n * d->n_models; i++)
-        normalizer[i] = kernel.log_sum_exp(d->n_tokens, logits_of(d, i / d->n, i % d->n));
+        normalizer[i] = kernels->log_sum_exp(d->n_tokens, logits_of(d, i / d->n, i % d->n));
 }
 
 /* The largest of the log-probabilities that the models give to each token: their mean probability is at most that. So only
@@ -33,15 +32,16 @@ static void set_bound(const Distribution *d, int row, real *bound)
     }
 }
 
-Distribution distribution_of(Arena *arena, Tensor *const *logits, int n_models)
+Distribution distribution_of(Tape *tape, Tensor *const *logits, int n_models)
 {
+    Arena *arena = &tape->arena;
     const int n = logits[0]->rows, n_tokens = logits[0]->cols;
     double *normalizer = arena_alloc(arena, (size_t)n_models * (size_t)n * sizeof *normalizer);
     Distribution d = {.n = n, .n_tokens = n_tokens, .n_models = n_models, .normalizer = normalizer,
                       .bound = logits[0]->value, .stride = logits[0]->stride,
                       .logits = arena_alloc(arena, (size_t)n_models * sizeof *d.logits)};
     for (int m = 0; m < n_models; m++) d.logits[m] = logits[m];
-    normalize(&d, normalizer);
+    normalize(tape->compute.kernels, &d, normalizer);
     if (n_models == 1) return d;
     real *bound = arena_alloc(arena, (size_t)n * (size_t)n_tokens * sizeof *bound);
     d.bound = bound;

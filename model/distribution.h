@@ -17,8 +17,8 @@ typedef struct Distribution {
     size_t stride;
 } Distribution;
 
-/* From the logits, which must live as long. In the arena. */
-Distribution distribution_of(Arena *arena, Tensor *const *logits, int n_models);
+/* From the logits, which must live as long. In the tape's arena, by what computes there. */
+Distribution distribution_of(Tape *tape, Tensor *const *logits, int n_models);
 
 /* log p(token) in that row; never above 0, whatever the rounding. */
 double distribution_log(const Distribution *distribution, int row, int32_t token);

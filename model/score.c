@@ -35,7 +35,7 @@ void score_batch(Search *search, const Batch *batch, double *out)
             arena_release(&sm->tape.arena, mark[m]);
             logits[m] = model_logits(sm->model, &sm->tape, &rows);
         }
-        const Distribution d = distribution_of(&search->models[0].tape.arena, logits, n_models);
+        const Distribution d = distribution_of(&search->models[0].tape, logits, n_models);
         for (int i = 0; i < n; i++) out[first + i] = distribution_log(&d, i, batch->label[first + i]);
     }
 }

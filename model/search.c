@@ -16,6 +16,7 @@ void search_init(Search *search, Model *const *model, int n_models)
         CHECK(model[m]->config.vocab_size == model[0]->config.vocab_size, "vocabularies of %d and %d",
               model[0]->config.vocab_size, model[m]->config.vocab_size);
         search->models[m].model = model[m];
+        search->models[m].tape.compute = model[m]->compute;
     }
 }
 
@@ -64,12 +65,6 @@ static int limit_of(const SearchOptions *options, int n_source, int n_prefix)
     CHECK(most < 1e9, "a limit of %g tokens", most);
     const int limit = most < 1 ? 1 : (int)most;
     return limit < n_prefix ? n_prefix : limit;
-}
-
-void search_prepare(Search *search, const SearchOptions *options, int n_source, int n_prefix)
-{
-    const int limit = limit_of(options, n_source, n_prefix), longest = limit > n_source ? limit : n_source;
-    for (int m = 0; m < search->n_models; m++) positions_extend(&search->models[m].model->positions, longest + 1);
 }
 
 static void begin_beams(Run *run, Arena *arena)
@@ -144,7 +139,7 @@ static Distribution step(Run *run, int position)
             model_decode_step(sm->model, &sm->tape, &sm->cache, run->n_rows, run->slot, run->token, position);
         logits[m] = model_logits(sm->model, &sm->tape, hidden);
     }
-    return distribution_of(&run->search->models[0].tape.arena, logits, n_models);
+    return distribution_of(&run->search->models[0].tape, logits, n_models);
 }
 
 /* The calling thread's */

@@ -62,13 +62,10 @@ typedef struct Search {
     void *stop_context;
 } Search;
 
-/* The models have one vocabulary and outlive the search. Freeze them first. */
+/* The models have one vocabulary and outlive the search, which doesn't change them: searches of several threads may share them.
+ * Freeze them first. */
 void search_init(Search *search, Model *const *model, int n_models);
 void search_free(Search *search);
-
-/* Searches of several threads may share models (not more than that) once each model has been made ready for sentences of so
- * many source tokens, with prefixes of at most so many. */
-void search_prepare(Search *search, const SearchOptions *options, int n_source, int n_prefix);
 
 /* Beam search, greedy with a beam of 1, or sampling. out[s] is the best translation of sentence s, with its n_best - 1 next
  * ones, if there are so many. At each step the most probable continuations of a sentence's hypotheses take the places of its

@@ -67,7 +67,7 @@ Tensor *model_encode(Model *model, Tape *tape, const Ragged *source)
 {
     const Stack *stack = &model->encoder;
     const Spans spans = spans_of(tape, source);
-    Tensor *x = embedding(tape, &model->source_table, &model->positions, source, 0, model->config.dropout);
+    Tensor *x = embedding(tape, &model->source_table, source, 0, model->config.dropout);
     Stream stream = stream_open(model, tape, stack, x);
     for (int i = 0; i < stack->n_layers; i++) {
         Layer *layer = &stack->layer[i];
@@ -82,7 +82,7 @@ Tensor *model_decode_watched(Model *model, Tape *tape, Tensor *memory, const Rag
 {
     const Stack *stack = &model->decoder;
     const Spans source_spans = spans_of(tape, source), target_spans = spans_of(tape, target);
-    Tensor *x = embedding(tape, &model->target_table, &model->positions, target, 0, model->config.dropout);
+    Tensor *x = embedding(tape, &model->target_table, target, 0, model->config.dropout);
     Stream stream = stream_open(model, tape, stack, x);
     for (int i = 0; i < stack->n_layers; i++) {
         Layer *layer = &stack->layer[i];
@@ -298,7 +298,7 @@ Tensor *model_decode_step(Model *model, Tape *tape, DecoderCache *cache, int n, 
     const int d = model->config.d_model;
     if (position >= cache->room) cache_grow(cache, model);
     const StepSpans spans = step_spans(tape, cache, n, slot, token, position);
-    Tensor *x = embedding(tape, &model->target_table, &model->positions, &spans.tokens, position, 0);
+    Tensor *x = embedding(tape, &model->target_table, &spans.tokens, position, 0);
     Stream stream = stream_open(model, tape, stack, x);
     for (int i = 0; i < stack->n_layers; i++) {
         Layer *layer = &stack->layer[i];

@@ -47,7 +47,7 @@ typedef struct Model {
     Params params;
     Tensor source_table, target_table, output; /* [V, D]; tied ones share memory */
     Stack encoder, decoder;
-    Positions positions;
+    Compute compute;     /* what packs its weights and multiplies by them in searches: the best, or what the owner sets */
     void *packed_memory; /* of a frozen model: all weights, packed, and */
     MatmulWeights *packed; /* the descriptions of them, in the order of model_freeze */
 } Model;

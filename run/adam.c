@@ -10,7 +10,7 @@ enum { TILE = 1 << 14 };
 
 void adam_init(Adam *adam, size_t size, double beta1, double beta2, double epsilon)
 {
-    *adam = (Adam){.beta1 = beta1, .beta2 = beta2, .epsilon = epsilon, .size = size};
+    *adam = (Adam){.kernels = compute_best().kernels, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon, .size = size};
     adam->m = mem_zalloc(size * sizeof(real));
     adam->v = mem_zalloc(size * sizeof(real));
 }
@@ -63,17 +63,17 @@ void adam_update(Adam *adam, Params *params, double learning_rate, double gradie
     };
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < params->size; i += TILE)
-        kernel.adam(tile_size(i, params->size), &step, params->value + i, params->grad + i, adam->m + i, adam->v + i,
+        adam->kernels->adam(tile_size(i, params->size), &step, params->value + i, params->grad + i, adam->m + i, adam->v + i,
                     adam->ema ? adam->ema + i : NULL);
 }
 
-double adam_gradient_norm(const Params *params)
+double adam_gradient_norm(const Adam *adam, const Params *params)
 {
     const size_t n_tiles = (params->size + TILE - 1) / TILE;
     double *sum = mem_alloc(n_tiles * sizeof *sum), total = 0;
 #pragma omp parallel for schedule(static)
     for (size_t tile = 0; tile < n_tiles; tile++)
-        sum[tile] = kernel.sum_of_squares(tile_size(tile * TILE, params->size), params->grad + tile * TILE);
+        sum[tile] = adam->kernels->sum_of_squares(tile_size(tile * TILE, params->size), params->grad + tile * TILE);
     for (size_t tile = 0; tile < n_tiles; tile++) total += sum[tile];
     mem_free(sum);
     return sqrt(total);

@@ -6,6 +6,7 @@
 #include "autograd/params.h"
 
 typedef struct Adam {
+    const Kernels *kernels; /* what computes: the best after adam_init, or what the owner sets */
     double beta1, beta2, epsilon;
     double weight_decay; /* a step takes learning rate * weight_decay of each weight off it; 0 after adam_init */
     double ema_decay;    /* of the moving average, once it is at its highest: see adam_start_ema */
@@ -29,6 +30,6 @@ void adam_swap_ema(Adam *adam, Params *params);
 void adam_update(Adam *adam, Params *params, double learning_rate, double gradient_scale);
 
 /* Euclidean norm of the whole gradient; the order of its sum is fixed. */
-double adam_gradient_norm(const Params *params);
+double adam_gradient_norm(const Adam *adam, const Params *params);
 
 #endif

@@ -26,7 +26,7 @@ const char *finite_first_bad(const Params *params, const real *block)
     return NULL;
 }
 
-const char *finite_largest(const Params *params, const real *block)
+const char *finite_largest(const Kernels *kernels, const Params *params, const real *block)
 {
     const char *name = "";
     double largest_sum = -1;
@@ -34,7 +34,7 @@ const char *finite_largest(const Params *params, const real *block)
         const Param *param = &params->param[p];
         double sum = 0;
         for (int row = 0; row < param->rows; row++)
-            sum += kernel.sum_of_squares(param->cols, block + param->offset + (size_t)row * (size_t)param->cols);
+            sum += kernels->sum_of_squares(param->cols, block + param->offset + (size_t)row * (size_t)param->cols);
         if (sum > largest_sum) name = param->name;
         largest_sum = fmax(largest_sum, sum);
     }

@@ -12,6 +12,6 @@ bool finite_all(const real *x, size_t n);
 const char *finite_first_bad(const Params *params, const real *block);
 
 /* The name of the parameter whose part of the block, all of it finite, has the largest norm. */
-const char *finite_largest(const Params *params, const real *block);
+const char *finite_largest(const Kernels *kernels, const Params *params, const real *block);
 
 #endif

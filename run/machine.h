@@ -1,18 +1,17 @@
-/* What computes: instruction set, matrix product, threads. */
+/* What computes, as the options say: instruction set, matrix product, threads. */
 #ifndef FERRY_RUN_MACHINE_H
 #define FERRY_RUN_MACHINE_H
 
+#include "core/compute.h"
 #include "core/error.h"
 #include "options/options.h"
 
-/* Set up kernels and threads as the options say; every command that computes calls this first. train.matmul = auto is our
- * packed kernel where it has AVX2 or AVX-512, where it measured faster than OpenBLAS, else OpenBLAS if it is there. */
-bool machine_start(const Options *options, Error *error);
+/* Choose what computes, and let the calling thread have train.threads threads (0: as many as it has). train.matmul = auto is our
+ * packed kernel where it has AVX2 or AVX-512, where it measured faster than OpenBLAS, else OpenBLAS if it is there. For tests,
+ * the environment may name another instruction set (FERRY_ISA) and a unit of low precision (FERRY_UNIT). */
+bool machine_start(const Options *options, Compute *compute, Error *error);
 
-/* `wanted`, or fp32 with a warning that names the option if this processor can't multiply in that precision. */
-Precision machine_precision(Precision wanted, const char *option);
-
-/* What computes products in this precision, for checkpoints and people: "packed avx512", "avx512-bf16 (avx512)". */
-const char *machine_kernel(Precision precision);
+/* `wanted`, or fp32 with a warning that names the option if nothing here multiplies in that precision. */
+Precision machine_precision(const Compute *compute, Precision wanted, const char *option);
 
 #endif

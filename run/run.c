@@ -205,9 +205,10 @@ static bool load(Run *run, Error *error)
     if (!options_from_text(&run->options, run->checkpoint.path, run->checkpoint.origin.options, error)) return false;
     ModelConfig config = run_model_config(&run->options, tokenizer_size(run->tokenizer));
     run->model = model_new(&config, false);
+    run->model->compute = run->compute;
     if (!checkpoint_read_weights(&run->checkpoint, run->options.decode_weights == WEIGHTS_EMA, &run->model->params, error))
         return false;
-    const Precision precision = machine_precision((Precision)run->options.decode_precision, "decode.precision");
+    const Precision precision = machine_precision(&run->compute, (Precision)run->options.decode_precision, "decode.precision");
     if (precision == PRECISION_INT8 && (config.d_model > MATMUL_INT8_MAX_K || config.d_ff > MATMUL_INT8_MAX_K))
         return error_set(error, "decode.precision = int8 works up to a width of %d; %s is wider: take fp32 or bf16",
                          MATMUL_INT8_MAX_K, run->checkpoint.path);
@@ -224,7 +225,7 @@ bool run_open(Run *run, const char *model, const OptionSettings *settings, Error
     bool good = options_load(&run->options, config, settings, error);
     if (good) {
         good =
-            machine_start(&run->options, error) && checkpoint_open(&run->checkpoint, checkpoint, error) && load(run, error);
+            machine_start(&run->options, &run->compute, error) && checkpoint_open(&run->checkpoint, checkpoint, error) && load(run, error);
         if (!good) run_close(run);
     } else {
         mem_free(run->folder);

@@ -21,11 +21,12 @@ typedef struct Run {
     Options options; /* of its config.ini, and of the settings over it */
     Tokenizer *tokenizer;
     Checkpoint checkpoint;
+    Compute compute; /* what computes, as the options say */
     Model *model;
 } Run;
 
 /* Open a model by its name: a run folder (its best checkpoint, else its last) or a checkpoint in one. `settings` count more
- * than its configuration. Starts the machine. */
+ * than its configuration. Lets the calling thread have train.threads threads. */
 bool run_open(Run *run, const char *model, const OptionSettings *settings, Error *error);
 void run_close(Run *run);
 

@@ -70,7 +70,7 @@ static void amx_dot_int8(int c, int a, int b)
 /* Packing needs AVX512-BF16 all the same. */
 static bool bf16_runs_here(void)
 {
-    return unit_packing() != NULL;
+    return units_packing() != NULL;
 }
 
 static bool int8_runs_here(void)

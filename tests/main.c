@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/startup.h"
 #include "core/error.h"
 #include "core/real.h"
-#include "core/threads.h"
 #include "tests/suites.h"
 
 typedef struct SuiteEntry {
@@ -42,7 +42,7 @@ static void print_warning(void *context, const char *text)
 int main(int argc, char **argv)
 {
     warnings_to(&(WarningSink){.take = print_warning}); /* for tests that read them; each is a fork of this */
-    threads_wait_politely(argv);
+    startup(argv);
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (wanted(entries[i].name, argc, argv)) srunner_add_suite(runner, entries[i].make());

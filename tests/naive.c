@@ -2,6 +2,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <omp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static void abort_with(const char *what, const char *format, va_list arguments)
 {
     char where[256];
     vsnprintf(where, sizeof where, format, arguments);
-    ck_abort_msg("%s: %s: %s", kernel.name ? kernel.name : "no kernels", where, what);
+    ck_abort_msg("%s: %s: %s", kernel ? kernel->name : "no kernels", where, what);
 }
 
 void expect_within(double got, double want, double limit, const char *format, ...)
@@ -64,18 +65,26 @@ void expect_same(const real *got, const real *want, int n, const char *format, .
 
 /* ---- sets and numbers ---- */
 
+Compute naive_compute;
+const Kernels *kernel;
+
+int naive_n_processors(void)
+{
+    return omp_get_num_procs();
+}
+
 int naive_n_sets(void)
 {
     int n = 0;
-    while (kernels_name(n)) n++;
+    while (kernels_get(n)) n++;
     return n;
 }
 
 void naive_use_set(int index)
 {
-    kernels_init();
-    ck_assert(kernels_use(kernels_name(index)));
-    ck_assert_str_eq(kernel.name, kernels_name(index));
+    ck_assert(compute_choose(&naive_compute, kernels_get(index)->name, NULL));
+    ck_assert_ptr_eq(naive_compute.kernels, kernels_get(index));
+    kernel = naive_compute.kernels;
 }
 
 real *naive_uniform(uint64_t seed, int n)

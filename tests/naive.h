@@ -7,7 +7,7 @@
 
 #include "core/attention.h"
 #include "core/error.h"
-#include "core/kernels.h"
+#include "core/compute.h"
 #include "core/matmul.h"
 #include "core/real.h"
 
@@ -38,6 +38,12 @@ void expect_same(const real *got, const real *want, int n, const char *format, .
  * first line. */
 int naive_n_sets(void);
 void naive_use_set(int index);
+/* What naive_use_set has chosen, and its kernels. NULL before. */
+extern Compute naive_compute;
+extern const Kernels *kernel;
+
+/* As many threads as a program begins with */
+int naive_n_processors(void);
 
 /* A block of exactly n elements (n >= 1), so that AddressSanitizer sees every access beyond them; free with free. Uniform in
  * (-1, 1); the same bits for the same seed. */

@@ -63,7 +63,7 @@ void product_expect_guards(const ProductCase *t)
 void product_expect(const ProductCase *t, bool chain, int step)
 {
     const Matmul *p = &t->p;
-    const bool fused = strcmp(kernel.name, "base") != 0;
+    const bool fused = strcmp(kernel->name, "base") != 0;
     for (int e = 0; e < p->m * p->n; e += step) {
         int i = e / p->n, j = e % p->n;
         real start = product_start(t, i, j), got = p->c[(size_t)i * p->c_stride + (size_t)j];
@@ -94,7 +94,7 @@ static void check_part(const ProductCase *t, int i0, int m, int j0, int n, Arena
     part.c_stride = (size_t)n;
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) c[i * n + j] = product_start(t, i0 + i, j0 + j);
-    matmul(&part, arena);
+    matmul(&naive_compute, &part, arena);
     for (int i = 0; i < m; i++)
         expect_same(c + i * n, t->p.c + (size_t)(i0 + i) * t->p.c_stride + j0, n, "kind %d: row %d from %d on", part.kind,
                     i0 + i, j0);
@@ -107,13 +107,13 @@ void product_check_cut(int kind, Precision precision)
     Arena arena = {0};
     t.p.precision = precision;
     threads_set(1);
-    matmul(&t.p, &arena);
+    matmul(&naive_compute, &t.p, &arena);
     for (uint64_t draw = 0; draw < 60; draw++) {
         int i0 = naive_draw(draw, t.p.m), m = 1 + naive_draw(draw + 100, draw % 2 ? t.p.m - i0 : 1);
         int j0 = naive_draw(draw + 200, t.p.n), n = 1 + naive_draw(draw + 300, t.p.n - j0);
         check_part(&t, i0, m, j0, n, &arena);
     }
-    threads_set(0);
+    threads_set(naive_n_processors());
     arena_free(&arena);
     product_free(&t);
 }
@@ -128,11 +128,11 @@ void product_check_threads(int kind, Precision precision, int m, int n, int k, u
         threads_set(threads);
         ck_assert_int_eq(threads_count(), threads);
         product_again(&t);
-        matmul(&t.p, &arena);
+        matmul(&naive_compute, &t.p, &arena);
         if (first) expect_same(t.c, first, t.c_size, "kind %d, %d x %d x %d by %d threads", kind, m, n, k, threads);
         else first = naive_copy(t.c, t.c_size);
     }
-    threads_set(0);
+    threads_set(naive_n_processors());
     free(first);
     arena_free(&arena);
     product_free(&t);

@@ -102,13 +102,13 @@ static void expect_rows(const Case *t, const real *got, const Sum *want, const r
 static void check_attention(int n_q, int n_k, int width, int visible, const Dropout *dropout, uint64_t seed)
 {
     Case t = case_make(n_q, n_k, width, visible, dropout, seed);
-    kernel.attention_forward(&t.head);
+    kernel->attention_forward(&t.head);
     expect_guards(&t);
     NaiveAttention want = naive_attention(&t.head, true);
     expect_rows(&t, t.head.out.value, want.out, NULL, n_q, "out");
     for (int i = 0; i < n_q; i++) expect_near((double)t.head.log_sum[2 * i], want.log_sum[i], "log_sum of row %d", i);
     for (size_t i = 0; i < t.scratch_size; i++) t.head.scratch[i] = (real)NAN;
-    kernel.attention_backward(&t.head);
+    kernel->attention_backward(&t.head);
     expect_guards(&t);
     expect_rows(&t, t.head.q.grad, want.gq, t.start[1], n_q, "gq");
     expect_rows(&t, t.head.k.grad, want.gk, t.start[3], n_k, "gk");
@@ -168,10 +168,10 @@ START_TEST(large_scores)
         Case t = case_make(3, 200, 8, 200, NULL, 1);
         for (int j = 0; j < 200; j++)
             for (int c = 0; c < 8; c++) t.head.k.value[(size_t)j * t.head.k.stride + (size_t)c] *= (real)(direction * j) / 4;
-        kernel.attention_forward(&t.head);
+        kernel->attention_forward(&t.head);
         NaiveAttention want = naive_attention(&t.head, true);
         expect_rows(&t, t.head.out.value, want.out, NULL, 3, "out");
-        kernel.attention_backward(&t.head);
+        kernel->attention_backward(&t.head);
         expect_rows(&t, t.head.q.grad, want.gq, t.start[1], 3, "gq");
         expect_rows(&t, t.head.k.grad, want.gk, t.start[3], 200, "gk");
         naive_attention_free(&want);
@@ -193,19 +193,19 @@ START_TEST(causal_row_ignores_the_future)
         const int row = probes[p / 2];
         Case t = case_make(N, N, WIDTH, 1, p % 2 ? &dropout : NULL, 1);
         const int stride = (int)t.head.q.stride;
-        kernel.attention_forward(&t.head);
+        kernel->attention_forward(&t.head);
         real *out = naive_copy(t.head.out.value, elements(&t, 3)), *log_sum = naive_copy(t.head.log_sum, 2 * N);
         for (int e = (row + 1) * stride; e < N * stride; e++) {
             t.head.k.value[e] *= -1000;
             t.head.v.value[e] *= 1000;
         }
-        kernel.attention_forward(&t.head);
+        kernel->attention_forward(&t.head);
         expect_same(t.head.out.value, out, (row + 1) * stride, "out up to row %d", row);
         expect_same(t.head.log_sum, log_sum, 2 * (row + 1), "log_sum up to row %d", row);
         /* only this row has a gradient */
         for (int r = 0; r < N; r++)
             for (int c = 0; r != row && c < WIDTH; c++) t.head.out.grad[r * stride + c] = 0;
-        kernel.attention_backward(&t.head);
+        kernel->attention_backward(&t.head);
         expect_same(t.head.k.grad + (row + 1) * stride, t.start[3] + (row + 1) * stride, (N - row - 1) * stride,
                     "gk after %d", row);
         expect_same(t.head.v.grad + (row + 1) * stride, t.start[5] + (row + 1) * stride, (N - row - 1) * stride,
@@ -225,7 +225,7 @@ START_TEST(step_has_the_bits_of_the_pass)
     for (int w = 0; w < 4; w++) {
         const int n = 200, width = step_widths[w];
         Case t = case_make(n, n, width, 1, NULL, (uint64_t)w);
-        kernel.attention_forward(&t.head);
+        kernel->attention_forward(&t.head);
         for (int i = 0; i < n; i++) {
             real out[64], log_sum;
             AttentionHead step = t.head;
@@ -234,7 +234,7 @@ START_TEST(step_has_the_bits_of_the_pass)
             step.q.value += (size_t)i * step.q.stride;
             step.out = (AttentionView){.value = out, .stride = 64};
             step.log_sum = &log_sum;
-            kernel.attention_forward(&step);
+            kernel->attention_forward(&step);
             expect_same(out, t.head.out.value + (size_t)i * t.head.out.stride, width, "width %d, step %d", width, i);
             expect_same(&log_sum, t.head.log_sum + 2 * i, 1, "width %d, log_sum of step %d", width, i);
         }
@@ -249,7 +249,7 @@ START_TEST(row_independent_of_its_neighbours)
     naive_use_set(_i);
     enum { N_Q = 90, N_K = 77, WIDTH = 32 };
     Case t = case_make(N_Q, N_K, WIDTH, N_K, NULL, 1);
-    kernel.attention_forward(&t.head);
+    kernel->attention_forward(&t.head);
     for (int first = 0; first < N_Q; first += 7)
         for (int n = 1; n <= N_Q - first; n += 11) {
             real out[N_Q * WIDTH], log_sum[2 * N_Q];
@@ -258,7 +258,7 @@ START_TEST(row_independent_of_its_neighbours)
             part.q.value += (size_t)first * part.q.stride;
             part.out = (AttentionView){.value = out, .stride = WIDTH};
             part.log_sum = log_sum;
-            kernel.attention_forward(&part);
+            kernel->attention_forward(&part);
             for (int i = 0; i < n; i++)
                 expect_same(out + i * WIDTH, t.head.out.value + (size_t)(first + i) * t.head.out.stride, WIDTH, "row %d",
                             first + i);
@@ -286,7 +286,7 @@ START_TEST(weights_sum_to_1_and_scores_keep_unit_variance)
                 t.head.k.value[e] = (real)random_normal(&stream, 2 * e + 1);
                 t.head.v.value[e] = i == c;
             }
-        kernel.attention_forward(&t.head);
+        kernel->attention_forward(&t.head);
         for (int i = 0; i < N; i++) {
             Sum row = {0};
             for (int j = 0; j < N; j++) {
@@ -314,9 +314,9 @@ START_TEST(nan_is_seen)
         for (int n = 1; n <= 70; n += 23) {
             Case t = case_make(n, n, 8, n, NULL, 1);
             view(&t, input)->value[(size_t)(n - 1) * t.head.q.stride] = (real)NAN;
-            kernel.attention_forward(&t.head);
+            kernel->attention_forward(&t.head);
             ck_assert_msg(isnan(t.head.out.value[(size_t)(n - 1) * t.head.q.stride]), "%s: NaN in input %d hidden",
-                          kernel.name, input);
+                          kernel->name, input);
             case_free(&t);
         }
 }

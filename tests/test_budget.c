@@ -17,7 +17,6 @@ static char *root;
 static void setup(void)
 {
     root = temp_folder();
-    kernels_init();
     threads_set(2);
 }
 

@@ -53,7 +53,6 @@ static void check_case(const struct Case *c, bool dropout)
 START_TEST(a_step)
 {
     threads_set(2);
-    kernels_init();
     check_case(&cases[_i], _i % 2);
 }
 END_TEST

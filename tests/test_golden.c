@@ -99,7 +99,6 @@ static void golden_open(Golden *golden, const char *name)
 {
     static const char *const norms[] = {"post", "pre"}, *const activations[] = {"relu", "gelu"};
     static const char *const ties[] = {"none", "decoder", "all"};
-    kernels_init();
     Error error = {0};
     char *path = mem_format("tests/data/golden/%s.safetensors", name);
     Safetensors *file = safetensors_open(path, &error);

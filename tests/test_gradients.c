@@ -26,7 +26,6 @@ struct Check {
     void (*build)(Check *check);
     Tape tape;
     Arena arena; /* the leaves */
-    Positions positions;
     int n_leaves, n_outputs;
     Tensor leaf[MAX_LEAVES], *output[MAX_OUTPUTS];
     uint64_t seed;
@@ -36,7 +35,6 @@ struct Check {
 
 static void check_begin(Check *check, const char *op, int number, void (*build)(Check *), const void *args)
 {
-    kernels_init();
     *check = (Check){.args = args, .build = build, .seed = (uint64_t)number + 1, .n_samples = MAX_ELEMENTS};
     snprintf(check->name, sizeof check->name, "%s, case %d", op, number);
     check->tape.dropout = true;
@@ -173,7 +171,6 @@ static void check_end(Check *check)
         check->largest = fmax(check->largest, largest_of(n, before[l]));
     }
     for (int l = 0; l < check->n_leaves; l++) check_leaf(check, l, before[l]);
-    positions_free(&check->positions);
     tape_free(&check->tape);
     arena_free(&check->arena);
 }
@@ -196,11 +193,10 @@ static void build_embedding(Check *check)
     Ragged *target = arena_alloc(&check->tape.arena, sizeof *target);
     *source = batch.source;
     *target = batch.target;
-    check->positions.width = c->width;
-    check->output[0] = embedding(&check->tape, &check->leaf[0], &check->positions, source, c->first, c->dropout);
+    check->output[0] = embedding(&check->tape, &check->leaf[0], source, c->first, c->dropout);
     check->n_outputs = 1;
     if (!c->twice) return;
-    check->output[1] = embedding(&check->tape, &check->leaf[0], &check->positions, target, 0, c->dropout);
+    check->output[1] = embedding(&check->tape, &check->leaf[0], target, 0, c->dropout);
     check->n_outputs = 2;
 }
 

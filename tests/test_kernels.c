@@ -85,12 +85,12 @@ START_TEST(exp_within_3_units_in_softmax)
         logits[0] = logits[1] = 0;
         for (int i = 2; i < N; i++) logits[i] = (real)(exp_low * (i * ROUNDS + round) / (N * ROUNDS));
         memcpy(x, logits, sizeof x);
-        kernel.cross_entropy_row(N, logits, 0, 0, true, 1, &nll);
+        kernel->cross_entropy_row(N, logits, 0, 0, true, 1, &nll);
         for (int i = 2; i < N; i++)
             if (x[i] + (real)log((double)logits[1]) >= (real)exp_low)
                 worst = fmax(worst, ulps((real)((double)logits[i] / (double)logits[1]), x[i]));
     }
-    ck_assert_msg(worst > 0 && worst < 3, "%s: off by %.3f units of the last place", kernel.name, worst);
+    ck_assert_msg(worst > 0 && worst < 3, "%s: off by %.3f units of the last place", kernel->name, worst);
 }
 END_TEST
 
@@ -108,7 +108,7 @@ START_TEST(random_bits_are_philox)
         for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++) {
             uint16_t bits[GROUPS * RANDOM_GROUP + 1];
             bits[GROUPS * RANDOM_GROUP] = 4711;
-            kernel.random_group(&stream, firsts[f], GROUPS, bits);
+            kernel->random_group(&stream, firsts[f], GROUPS, bits);
             for (int i = 0; i < GROUPS * RANDOM_GROUP; i++)
                 expect_within(bits[i], naive_bits(&stream, firsts[f] * RANDOM_GROUP + (uint64_t)i), 0, "stream %d, bits %d",
                               s, i);
@@ -126,7 +126,7 @@ START_TEST(dropout_share_and_values)
     real *mask = naive_uniform(1, N);
     for (size_t p = 0; p < sizeof probabilities / sizeof *probabilities; p++) {
         const Dropout dropout = dropout_of(probabilities[p], 0);
-        kernel.dropout_mask(&dropout, 5 * RANDOM_GROUP, N, mask);
+        kernel->dropout_mask(&dropout, 5 * RANDOM_GROUP, N, mask);
         int zeros = 0;
         for (int i = 0; i < N; i++) {
             if (mask[i] == 0) zeros++;
@@ -148,7 +148,7 @@ START_TEST(dropout_independent_of_cut)
         for (int n = 1; n < 600; n += 37) {
             const uint64_t first = (uint64_t)cut * RANDOM_GROUP;
             real *mask = naive_uniform(1, n);
-            kernel.dropout_mask(&dropout, first, n, mask);
+            kernel->dropout_mask(&dropout, first, n, mask);
             for (int i = 0; i < n; i++)
                 expect_within((double)mask[i], (double)naive_mask(&dropout, first + (uint64_t)i), 0,
                               "from group %d: mask %d of %d", cut, i, n);
@@ -167,14 +167,14 @@ START_TEST(flat_blocks)
         const real factor = (real)-0.7;
         real *x = naive_uniform(1, n), *y = naive_uniform(2, n), *z = naive_uniform(3, n), *mask = mask_of(n);
         real *got = naive_copy(x, n);
-        kernel.scale(n, factor, got);
+        kernel->scale(n, factor, got);
         for (int i = 0; i < n; i++) {
             Sum want = {0};
             sum_add(&want, (double)factor * (double)x[i]);
             expect_near((double)got[i], want, "scale %d: %d", n, i);
         }
         memcpy(got, y, (size_t)n * sizeof *got);
-        kernel.add_scaled(n, factor, x, got);
+        kernel->add_scaled(n, factor, x, got);
         for (int i = 0; i < n; i++) {
             Sum want = {0};
             sum_add(&want, (double)y[i]);
@@ -183,14 +183,14 @@ START_TEST(flat_blocks)
         }
         for (int masked = 0; masked < 4; masked++) { /* from 2 on: added to nothing */
             memcpy(got, y, (size_t)n * sizeof *got);
-            kernel.add_masked(n, masked < 2 ? got : NULL, x, masked % 2 ? mask : NULL, got);
+            kernel->add_masked(n, masked < 2 ? got : NULL, x, masked % 2 ? mask : NULL, got);
             for (int i = 0; i < n; i++) {
                 Sum want = {0};
                 sum_add(&want, masked < 2 ? (double)y[i] : 0);
                 sum_add(&want, (double)x[i] * (masked % 2 ? (double)mask[i] : 1));
                 expect_near((double)got[i], want, "add_masked %d: %d", n, i);
             }
-            kernel.embed_row(n, x, 16, z, masked % 2 ? mask : NULL, got);
+            kernel->embed_row(n, x, 16, z, masked % 2 ? mask : NULL, got);
             for (int i = 0; i < n; i++) {
                 Sum want = {0};
                 sum_add(&want, 16 * (double)x[i] * (masked % 2 ? (double)mask[i] : 1));
@@ -200,7 +200,7 @@ START_TEST(flat_blocks)
         }
         Sum squares = {0};
         for (int i = 0; i < n; i++) sum_add(&squares, (double)x[i] * (double)x[i]);
-        expect_within(kernel.sum_of_squares(n, x), squares.value, 1e-14 * squares.size, "sum_of_squares %d", n);
+        expect_within(kernel->sum_of_squares(n, x), squares.value, 1e-14 * squares.size, "sum_of_squares %d", n);
         FREE(x, y, z, mask, got);
     }
 }
@@ -215,7 +215,7 @@ static void check_layer_norm(int n, bool with_z, bool with_mask)
     real *gain = naive_uniform(4, n), *bias = naive_uniform(5, n);
     real *s = naive_uniform(6, n), *y = naive_uniform(7, n), *untouched = naive_copy(s, n), statistics[2];
     for (int i = 0; i < n; i++) x[i] = 3 * x[i] + 1;
-    kernel.layer_norm_row(n, x, with_z ? z : NULL, with_mask ? mask : NULL, gain, bias, s, y, statistics);
+    kernel->layer_norm_row(n, x, with_z ? z : NULL, with_mask ? mask : NULL, gain, bias, s, y, statistics);
     for (int i = 0; i < n && with_z; i++) {
         Sum want = {0};
         sum_add(&want, (double)x[i]);
@@ -245,7 +245,7 @@ static void check_layer_norm(int n, bool with_z, bool with_mask)
     real *gs0 = naive_copy(gs, n), *ggain0 = naive_copy(ggain, n), *gbias0 = naive_copy(gbias, n);
     const bool adds = n % 2;
     if (!adds) memset(gs0, 0, (size_t)n * sizeof *gs0);
-    kernel.layer_norm_row_backward(n, input, gain, statistics, gy, adds ? gs : NULL, gs, ggain, gbias);
+    kernel->layer_norm_row_backward(n, input, gain, statistics, gy, adds ? gs : NULL, gs, ggain, gbias);
     Sum average_g = {0}, average_gh = {0};
     for (int i = 0; i < n; i++) {
         const double h = ((double)input[i] - (double)statistics[0]) * (double)statistics[1];
@@ -290,7 +290,7 @@ START_TEST(layer_norm_of_four_numbers)
     const real x[] = {1.5, 1.0, 4.5, 7.0}, gain[] = {1, 1, 1, 1}, bias[] = {0, 0, 0, 0};
     const double want[] = {-0.825137, -1.031422, 0.412569, 1.443990};
     real y[4], statistics[2];
-    kernel.layer_norm_row(4, x, NULL, NULL, gain, bias, NULL, y, statistics);
+    kernel->layer_norm_row(4, x, NULL, NULL, gain, bias, NULL, y, statistics);
     expect_within((double)statistics[0], 3.5, 1e-6, "mean");
     expect_within(1 / pow((double)statistics[1], 2), 5.87501, 1e-5, "variance");
     for (int i = 0; i < 4; i++) expect_within((double)y[i], want[i], 2e-6, "y[%d]", i);
@@ -315,9 +315,9 @@ START_TEST(relu_and_its_gradient)
         const int n = length(index / 4);
         real *x = activation_inputs(n), *y = naive_uniform(2, n), *mask = mask_of(n);
         real *gy = naive_uniform(3, n), *gx = naive_uniform(4, n), *gx0 = naive_copy(gx, n);
-        kernel.relu(n, x, index % 2 ? mask : NULL, y);
+        kernel->relu(n, x, index % 2 ? mask : NULL, y);
         if (index & 2) memset(gx0, 0, (size_t)n * sizeof *gx0);
-        kernel.relu_backward(n, x, index % 2 ? mask : NULL, gy, index & 2 ? NULL : gx, gx);
+        kernel->relu_backward(n, x, index % 2 ? mask : NULL, gy, index & 2 ? NULL : gx, gx);
         for (int i = 0; i < n; i++) {
             const double m = index % 2 ? (double)mask[i] : 1;
             Sum want = {0}, slope = {0};
@@ -339,9 +339,9 @@ START_TEST(gelu_and_its_gradient)
         const int n = length(index / 4);
         real *x = activation_inputs(n), *y = naive_uniform(2, n), *mask = mask_of(n);
         real *gy = naive_uniform(3, n), *gx = naive_uniform(4, n), *gx0 = naive_copy(gx, n);
-        kernel.gelu(n, x, index % 2 ? mask : NULL, y);
+        kernel->gelu(n, x, index % 2 ? mask : NULL, y);
         if (index & 2) memset(gx0, 0, (size_t)n * sizeof *gx0);
-        kernel.gelu_backward(n, x, index % 2 ? mask : NULL, gy, index & 2 ? NULL : gx, gx);
+        kernel->gelu_backward(n, x, index % 2 ? mask : NULL, gy, index & 2 ? NULL : gx, gx);
         for (int i = 0; i < n; i++) {
             const double m = index % 2 ? (double)mask[i] : 1, v = (double)x[i];
             /* 1 + erf is a difference where x < 0: its error is relative to 1. */
@@ -354,7 +354,7 @@ START_TEST(gelu_and_its_gradient)
     }
     real known[] = {0, 1, -1, 2}, y[4];
     const double want[] = {0, 0.841344746, -0.158655254, 1.954499736}; /* x times the normal distribution function */
-    kernel.gelu(4, known, NULL, y);
+    kernel->gelu(4, known, NULL, y);
     for (int i = 0; i < 4; i++) expect_within((double)y[i], want[i], 5e-7, "gelu(%g)", (double)known[i]);
 }
 END_TEST
@@ -377,12 +377,12 @@ static void check_cross_entropy(int n, real spread, real smoothing, real scale)
     double loss = 0, nll;
     for (int i = 0; i < n; i++) loss += (log_sum - (double)logits[i]) * (s / n + (i == label ? 1 - s : 0));
 
-    expect_near(kernel.log_sum_exp(n, logits), (Sum){log_sum, size}, "log_sum_exp of %d", n);
-    double got = kernel.cross_entropy_row(n, gradient, label, smoothing, false, scale, &nll);
+    expect_near(kernel->log_sum_exp(n, logits), (Sum){log_sum, size}, "log_sum_exp of %d", n);
+    double got = kernel->cross_entropy_row(n, gradient, label, smoothing, false, scale, &nll);
     expect_near(got, (Sum){loss, size}, "loss of %d", n);
     expect_near(nll, (Sum){log_sum - (double)logits[label], size}, "nll of %d", n);
     expect_same(gradient, logits, n, "logits of a loss without gradient");
-    double same = kernel.cross_entropy_row(n, gradient, label, smoothing, true, scale, &nll);
+    double same = kernel->cross_entropy_row(n, gradient, label, smoothing, true, scale, &nll);
     ck_assert(same == got);
     Sum sum = {0}, probability = {0};
     for (int i = 0; i < n; i++) {
@@ -421,11 +421,11 @@ START_TEST(cross_entropy_of_known_rows)
     naive_use_set(_i);
     double nll;
     real even[10] = {0};
-    expect_within(kernel.cross_entropy_row(10, even, 3, (real)0.1, true, 1, &nll), log(10), 1e-6, "loss of even logits");
+    expect_within(kernel->cross_entropy_row(10, even, 3, (real)0.1, true, 1, &nll), log(10), 1e-6, "loss of even logits");
     expect_within((double)even[3], 0.1 - 0.9 - 0.01, 1e-7, "its gradient at the label");
     expect_within((double)even[4], 0.1 - 0.01, 1e-7, "and elsewhere");
     real one = -7;
-    expect_within(kernel.cross_entropy_row(1, &one, 0, (real)0.1, true, 1, &nll), 0, 1e-6, "loss where there is no choice");
+    expect_within(kernel->cross_entropy_row(1, &one, 0, (real)0.1, true, 1, &nll), 0, 1e-6, "loss where there is no choice");
     expect_within((double)one, 0, 1e-6, "its gradient");
 }
 END_TEST
@@ -439,14 +439,14 @@ START_TEST(nan_is_seen)
             real *x = naive_uniform(1, n), *y = naive_uniform(2, n);
             double nll;
             x[at] = (real)NAN;
-            ck_assert(isnan(kernel.log_sum_exp(n, x)) && isnan(kernel.sum_of_squares(n, x)));
-            kernel.relu(n, x, NULL, y);
+            ck_assert(isnan(kernel->log_sum_exp(n, x)) && isnan(kernel->sum_of_squares(n, x)));
+            kernel->relu(n, x, NULL, y);
             ck_assert(isnan(y[at]));
-            kernel.gelu(n, x, NULL, y);
+            kernel->gelu(n, x, NULL, y);
             ck_assert(isnan(y[at]));
-            kernel.gelu_backward(n, x, NULL, x, y, y);
+            kernel->gelu_backward(n, x, NULL, x, y, y);
             ck_assert(isnan(y[at]));
-            ck_assert(isnan(kernel.cross_entropy_row(n, x, n - 1, 0, true, 1, &nll)) && isnan(nll));
+            ck_assert(isnan(kernel->cross_entropy_row(n, x, n - 1, 0, true, 1, &nll)) && isnan(nll));
             for (int i = 0; i < n; i++) ck_assert(isnan(x[i]));
             FREE(x, y);
         }
@@ -483,7 +483,7 @@ START_TEST(adam)
                 .decay = (real)decay,
                 .ema_rate = (real)(1 - ema_decay),
             };
-            kernel.adam(n, &step, weight, gradient, m, v, averages ? ema : NULL);
+            kernel->adam(n, &step, weight, gradient, m, v, averages ? ema : NULL);
             expect_same(gradient, before, n, "gradient");
             for (int i = 0; i < n; i++) {
                 const double g = clip * (double)gradient[i];
@@ -509,17 +509,16 @@ END_TEST
 
 START_TEST(sets_by_name)
 {
-    unsetenv("FERRY_ISA");
-    kernels_init();
-    ck_assert_str_eq(kernel.name, kernels_name(0));
-    ck_assert(!kernels_use("abacus"));
-    ck_assert_str_eq(kernel.name, kernels_name(0));
-    ck_assert_str_eq(kernels_name(naive_n_sets() - 1), "base");
-    setenv("FERRY_ISA", "base", 1);
-    kernels_init();
-    ck_assert_str_eq(kernel.name, "base");
-    ck_assert_int_eq(kernel.lanes, LANES); /* this file is compiled for the base set, too */
-    unsetenv("FERRY_ISA");
+    Compute compute;
+    ck_assert(compute_choose(&compute, NULL, NULL));
+    ck_assert_ptr_eq(compute.kernels, kernels_get(0));
+    ck_assert(!compute_choose(&compute, "abacus", NULL));
+    ck_assert_ptr_eq(compute.kernels, kernels_get(0));
+    ck_assert_str_eq(kernels_get(naive_n_sets() - 1)->name, "base");
+    ck_assert(compute_choose(&compute, "base", NULL));
+    ck_assert_str_eq(compute.kernels->name, "base");
+    ck_assert_int_eq(compute.kernels->lanes, LANES); /* this file is compiled for the base set, too */
+    ck_assert_ptr_eq(compute_best().kernels, kernels_get(0));
 }
 END_TEST
 
@@ -546,7 +545,24 @@ START_TEST(threads_and_their_scratch)
         arena_free(&arena);
     }
     threads_set(0);
-    ck_assert_int_eq(threads_count(), usual);
+    ck_assert_int_eq(threads_count(), 3);
+    threads_set(usual);
+}
+END_TEST
+
+/* What the caller had comes back, also from within another one's. */
+START_TEST(threads_of_a_caller)
+{
+    threads_set(5);
+    const int outer = threads_begin(2);
+    ck_assert_int_eq(threads_count(), 2);
+    const int inner = threads_begin(0);
+    ck_assert_int_eq(threads_count(), 2);
+    threads_set(7);
+    threads_end(inner);
+    ck_assert_int_eq(threads_count(), 2);
+    threads_end(outer);
+    ck_assert_int_eq(threads_count(), 5);
 }
 END_TEST
 
@@ -571,6 +587,7 @@ Suite *suite_kernels(void)
     tcase_add_test(once, exp_within_2_units);
     tcase_add_test(once, sets_by_name);
     tcase_add_test(once, threads_and_their_scratch);
+    tcase_add_test(once, threads_of_a_caller);
     suite_add_tcase(suite, sets);
     suite_add_tcase(suite, once);
     return suite;

@@ -13,8 +13,8 @@ static void check_product(int kind, int m, int n, int k, uint64_t seed, int gap)
 {
     ProductCase t = product_case(kind, m, n, k, seed, gap);
     Arena arena = {0};
-    matmul(&t.p, &arena);
-    product_expect(&t, matmul_backend() == MATMUL_PACKED, m * n / 1000 * k / 200 + 1);
+    matmul(&naive_compute, &t.p, &arena);
+    product_expect(&t, !naive_compute.blas, m * n / 1000 * k / 200 + 1);
     arena_free(&arena);
     product_free(&t);
 }
@@ -34,7 +34,7 @@ static void check_small_products(void)
             }
         for (uint64_t start = 0; start < 3; start++) check_product(kind, 5, 37, 0, start, 0);
     }
-    threads_set(0);
+    threads_set(naive_n_processors());
 }
 
 START_TEST(small_products)
@@ -68,10 +68,10 @@ START_TEST(whole_panels)
     naive_use_set(_i);
     for (int panels = 1; panels < 6; panels++)
         for (uint64_t start = 0; start < 3; start++) {
-            ProductCase t = product_case(MATMUL_NN, 31, panels * kernel.panel, 19, start, 0);
+            ProductCase t = product_case(MATMUL_NN, 31, panels * kernel->panel, 19, start, 0);
             t.p.b_stride = (size_t)t.p.n;
             Arena arena = {0};
-            matmul(&t.p, &arena);
+            matmul(&naive_compute, &t.p, &arena);
             product_expect(&t, true, 1);
             arena_free(&arena);
             product_free(&t);
@@ -89,14 +89,14 @@ START_TEST(block_kernel)
             int k = naive_draw((uint64_t)(100 * n + m), 40);
             ProductCase t = product_case(m % 2 ? MATMUL_TN : MATMUL_NN, m, n, k, (uint64_t)(n * 3 + m), 0);
             /* rows of B to the next whole vector; what lies there is no part of the product */
-            int width = (n + kernel.lanes - 1) / kernel.lanes * kernel.lanes;
+            int width = (n + kernel->lanes - 1) / kernel->lanes * kernel->lanes;
             free(t.b);
             t.p.b = t.b = naive_uniform((uint64_t)m, (k ? k : 1) * width);
             t.p.b_stride = (size_t)width;
             for (int l = 0; l < k; l++)
                 for (int j = n; j < width; j++) t.b[l * width + j] = (real)NAN;
             bool transposed = t.p.kind == MATMUL_TN;
-            kernel.matmul_block(m, n, k, t.a, transposed ? 1 : t.p.a_stride, transposed ? t.p.a_stride : 1, t.b,
+            kernel->matmul_block(m, n, k, t.a, transposed ? 1 : t.p.a_stride, transposed ? t.p.a_stride : 1, t.b,
                                 t.p.b_stride, t.p.c, t.p.c_stride, t.p.bias, t.p.add);
             product_expect(&t, true, 1);
             product_free(&t);
@@ -107,14 +107,14 @@ END_TEST
 START_TEST(pack_kernel)
 {
     naive_use_set(_i);
-    const int widths[] = {kernel.panel, 64};
+    const int widths[] = {kernel->panel, 64};
     for (int w = 0; w < 2; w++)
         for (int n = 1; n <= widths[w]; n++)
             for (int transposed = 0; transposed < 2; transposed++) {
                 const int width = widths[w], k = 1 + naive_draw((uint64_t)n, 50), stride = (transposed ? k : n) + n % 3;
                 real *b = naive_uniform((uint64_t)n, (transposed ? n - 1 : k - 1) * stride + (transposed ? k : n));
                 real *packed = naive_uniform(7, k * width);
-                kernel.matmul_pack(k, n, width, b, (size_t)stride, transposed, packed);
+                kernel->matmul_pack(k, n, width, b, (size_t)stride, transposed, packed);
                 for (int l = 0; l < k; l++)
                     for (int j = 0; j < width; j++) {
                         real want = j >= n ? 0 : transposed ? b[j * stride + l] : b[l * stride + j];
@@ -154,11 +154,12 @@ START_TEST(packed_weights)
         int k = 1 + naive_draw((uint64_t)draw + 200, 300);
         ProductCase t = product_case(MATMUL_NT, m, n, k, (uint64_t)draw, 0);
         Arena arena = {0};
-        matmul(&t.p, &arena);
+        matmul(&naive_compute, &t.p, &arena);
         real *want = naive_copy(t.c, t.c_size);
         product_again(&t);
-        void *memory = mem_alloc(matmul_weights_size(PRECISION_FP32, n, k));
-        const MatmulWeights weights = matmul_pack_weights(PRECISION_FP32, n, k, t.b, t.p.b_stride, memory);
+        void *memory = mem_alloc(matmul_weights_size(&naive_compute, PRECISION_FP32, n, k));
+        const MatmulWeights weights = matmul_pack_weights(&naive_compute, PRECISION_FP32, n, k, t.b, t.p.b_stride,
+                                                          memory);
         t.p.b = NULL;
         matmul_packed(&t.p, &weights, &arena);
         expect_same(t.c, want, t.c_size, "packed %d x %d x %d", m, n, k);
@@ -173,10 +174,10 @@ END_TEST
 /* No rows or no columns: nothing is read, nothing written. */
 START_TEST(empty_products)
 {
-    kernels_init();
     Arena arena = {0};
-    matmul(&(Matmul){.n = 3, .k = 2}, &arena);
-    matmul(&(Matmul){.m = 3, .k = 2}, &arena);
+    naive_use_set(0);
+    matmul(&naive_compute, &(Matmul){.n = 3, .k = 2}, &arena);
+    matmul(&naive_compute, &(Matmul){.m = 3, .k = 2}, &arena);
     matmul_packed(&(Matmul){.n = 3, .k = 2}, &(MatmulWeights){.n = 3, .k = 2}, &arena);
     ck_assert_uint_eq(arena_size(&arena), 0);
     arena_free(&arena);
@@ -189,35 +190,28 @@ END_TEST
 static bool use_openblas(void)
 {
     Error error = {0};
-    kernels_init();
-    if (!blas_load(&error)) {
-        ck_assert_int_eq(error.code, ERROR_FAILED);
-        ck_assert_ptr_null(blas_name());
-        fprintf(stderr, "skipped, for want of OpenBLAS: %s\n", error.text);
-        return false;
-    }
-    matmul_use(MATMUL_OPENBLAS);
-    return true;
+    naive_use_set(0);
+    naive_compute.blas = blas_load(&error);
+    if (naive_compute.blas) return true;
+    ck_assert_int_eq(error.code, ERROR_FAILED);
+    fprintf(stderr, "skipped, for want of OpenBLAS: %s\n", error.text);
+    return false;
 }
 
-START_TEST(openblas_names)
+START_TEST(names)
 {
-    kernels_init();
-    char name[64];
-    snprintf(name, sizeof name, "packed %s", kernel.name);
-    ck_assert_str_eq(matmul_name(), name);
-    ck_assert_int_eq(matmul_backend(), MATMUL_PACKED);
-    ck_assert_ptr_null(blas_name());
-    /* The user's choice stands. Any OpenBLAS for x86-64 that chooses at run time knows Nehalem. */
+    naive_use_set(0);
+    char name[COMPUTE_NAME], want[COMPUTE_NAME];
+    snprintf(want, sizeof want, "packed %s", kernel->name);
+    ck_assert_str_eq(compute_name(&naive_compute, PRECISION_FP32, name), want);
+    /* The choice of whoever loads it stands. Any OpenBLAS for x86-64 that chooses at run time knows Nehalem. */
     setenv("OPENBLAS_CORETYPE", "Nehalem", 1);
     if (!use_openblas()) return;
     ck_assert_str_eq(getenv("OPENBLAS_CORETYPE"), "Nehalem");
-    ck_assert_uint_gt(strlen(blas_name()), 0);
-    snprintf(name, sizeof name, "openblas %s", blas_name());
-    ck_assert_str_eq(matmul_name(), name);
-    ck_assert_int_eq(matmul_backend(), MATMUL_OPENBLAS);
-    unsetenv("OPENBLAS_CORETYPE");
-    matmul_use(MATMUL_PACKED);
+    ck_assert_str_eq(naive_compute.blas->name, "Nehalem");
+    ck_assert_str_eq(compute_name(&naive_compute, PRECISION_FP32, name), "openblas Nehalem");
+    Error error = {0};
+    ck_assert_ptr_eq(blas_load(&error), naive_compute.blas);
 }
 END_TEST
 
@@ -232,7 +226,6 @@ START_TEST(openblas_products)
     for (int kind = 0; kind < PRODUCT_KINDS; kind++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             check_product(kind, sizes[s][0], sizes[s][1], sizes[s][2], 3 * s + (uint64_t)kind, 0);
-    matmul_use(MATMUL_PACKED);
 }
 END_TEST
 
@@ -245,7 +238,6 @@ START_TEST(openblas_bits_independent_of_threads)
             product_check_threads(kind, PRECISION_FP32, 50, 60, 5000, start);
             product_check_threads(kind, PRECISION_FP32, 600, 90, 130, start);
         }
-    matmul_use(MATMUL_PACKED);
 }
 END_TEST
 
@@ -263,7 +255,7 @@ Suite *suite_matmul(void)
     tcase_add_loop_test(sets, bits_independent_of_threads, 0, n);
     tcase_add_loop_test(sets, packed_weights, 0, n);
     tcase_add_test(once, empty_products);
-    tcase_add_test(once, openblas_names);
+    tcase_add_test(once, names);
     tcase_add_test(once, openblas_products);
     tcase_add_test(once, openblas_bits_independent_of_threads);
     suite_add_tcase(suite, sets);

@@ -13,6 +13,12 @@ static const ModelConfig small = {
     .dropout = (real)0.1, .attention_dropout = (real)0.2, .activation_dropout = (real)0.15, .label_smoothing = (real)0.1,
 };
 
+static bool runs_here(Precision precision)
+{
+    const Compute compute = compute_best();
+    return matmul_can(&compute, precision);
+}
+
 /* ---- parameters ---- */
 
 static const Param *find(const Model *model, const char *name)
@@ -222,7 +228,6 @@ static void assert_normal(const Model *model, const char *name, double deviation
 
 START_TEST(initial_weights)
 {
-    kernels_init();
     const ModelConfig config = {.vocab_size = 500, .d_model = 64, .d_ff = 96, .heads = 4, .encoder_layers = 2,
                                 .decoder_layers = 2};
     Model *model = model_new(&config, false), *again = model_new(&config, false), *other = model_new(&config, false);
@@ -274,7 +279,7 @@ static real loss_and_gradients(Model *model, Tape *tape, const Batch *batch)
 }
 
 /* Big enough for several tiles in every op. */
-static void assert_threads_change_nothing(Precision precision, real rdrop)
+static void assert_threads_change_nothing(Precision precision, real rdrop, const Blas *blas)
 {
     const ModelConfig config = {
         .vocab_size = 150, .d_model = 48, .d_ff = 80, .heads = 4, .encoder_layers = 1, .decoder_layers = 1,
@@ -283,7 +288,8 @@ static void assert_threads_change_nothing(Precision precision, real rdrop)
         .rdrop = rdrop,
     };
     Arena arena = {0};
-    Tape tape = {.dropout = true, .seed = 3, .step = 4, .precision = precision};
+    Tape tape = {.dropout = true, .seed = 3, .step = 4, .precision = precision, .compute = compute_best()};
+    tape.compute.blas = blas;
     Model *model = sample_model(&config, 1, true);
     const Batch batch = sample_batch(&arena, 2, 60, 0, 70, config.vocab_size);
     const size_t bytes = model->params.size * sizeof(real);
@@ -309,24 +315,21 @@ static void assert_threads_change_nothing(Precision precision, real rdrop)
 
 START_TEST(threads_change_nothing)
 {
-    kernels_init();
-    assert_threads_change_nothing(PRECISION_FP32, 0);
-    assert_threads_change_nothing(PRECISION_FP32, 5);
+    assert_threads_change_nothing(PRECISION_FP32, 0, NULL);
+    assert_threads_change_nothing(PRECISION_FP32, 5, NULL);
 }
 END_TEST
 
 START_TEST(threads_change_nothing_in_bf16)
 {
-    kernels_init();
-    if (matmul_can(PRECISION_BF16)) assert_threads_change_nothing(PRECISION_BF16, 5);
+    if (runs_here(PRECISION_BF16)) assert_threads_change_nothing(PRECISION_BF16, 5, NULL);
 }
 END_TEST
 
 /* bf16 keeps 8 bits of an operand's mantissa: the gradients point where those of fp32 do. */
 START_TEST(bf16_is_near_fp32)
 {
-    kernels_init();
-    if (!matmul_can(PRECISION_BF16)) return;
+    if (!runs_here(PRECISION_BF16)) return;
     for (int norm = MODEL_POST_NORM; norm <= MODEL_PRE_NORM; norm++) {
         ModelConfig config = {.vocab_size = 150, .d_model = 48, .d_ff = 80, .heads = 4, .encoder_layers = 2,
                               .decoder_layers = 2, .tie = MODEL_TIE_DECODER, .norm = (ModelNorm)norm};
@@ -359,11 +362,9 @@ END_TEST
 START_TEST(threads_change_nothing_with_openblas)
 {
     Error error = {0};
-    kernels_init();
-    if (!blas_load(&error)) return; /* not installed: then nothing can choose it */
-    matmul_use(MATMUL_OPENBLAS);
-    assert_threads_change_nothing(PRECISION_FP32, 0);
-    matmul_use(MATMUL_PACKED);
+    const Blas *blas = blas_load(&error);
+    if (!blas) return; /* not installed: then nothing can choose it */
+    assert_threads_change_nothing(PRECISION_FP32, 0, blas);
 }
 END_TEST
 
@@ -375,10 +376,12 @@ static Tensor *logits_of(Model *model, Tape *tape, const Ragged *source, const R
     return model_logits(model, tape, model_decode(model, tape, memory, source, target));
 }
 
-static void assert_sentences_do_not_see_each_other(Precision precision)
+static void assert_sentences_do_not_see_each_other(Precision precision, const Blas *blas)
 {
     Arena arena = {0};
-    Tape all = {0}, one = {0};
+    Tape all = {.compute = compute_best()}, one;
+    all.compute.blas = blas;
+    one = all;
     for (int norm = 0; norm <= 1; norm++) {
         ModelConfig config = small;
         config.norm = norm ? MODEL_PRE_NORM : MODEL_POST_NORM;
@@ -402,16 +405,14 @@ static void assert_sentences_do_not_see_each_other(Precision precision)
 
 START_TEST(sentences_do_not_see_each_other)
 {
-    kernels_init();
-    assert_sentences_do_not_see_each_other(PRECISION_FP32);
+    assert_sentences_do_not_see_each_other(PRECISION_FP32, NULL);
 }
 END_TEST
 
 START_TEST(sentences_do_not_see_each_other_in_low_precision)
 {
-    kernels_init();
     for (int precision = PRECISION_BF16; precision <= PRECISION_INT8; precision++)
-        if (matmul_can((Precision)precision)) assert_sentences_do_not_see_each_other((Precision)precision);
+        if (runs_here((Precision)precision)) assert_sentences_do_not_see_each_other((Precision)precision, NULL);
 }
 END_TEST
 
@@ -419,11 +420,9 @@ END_TEST
 START_TEST(sentences_do_not_see_each_other_with_openblas)
 {
     Error error = {0};
-    kernels_init();
-    if (!blas_load(&error)) return;
-    matmul_use(MATMUL_OPENBLAS);
-    assert_sentences_do_not_see_each_other(PRECISION_FP32);
-    matmul_use(MATMUL_PACKED);
+    const Blas *blas = blas_load(&error);
+    if (!blas) return;
+    assert_sentences_do_not_see_each_other(PRECISION_FP32, blas);
 }
 END_TEST
 
@@ -431,7 +430,6 @@ END_TEST
 START_TEST(the_future_is_not_seen)
 {
     enum { N = 90 };
-    kernels_init();
     Arena arena = {0};
     Tape tape = {0}, other = {0};
     Model *model = sample_model(&small, 1, false);
@@ -457,7 +455,6 @@ END_TEST
 
 START_TEST(frozen_weights_give_the_same_bits)
 {
-    kernels_init();
     Arena arena = {0};
     Tape tape = {0}, other = {0};
     Model *model = sample_model(&small, 1, false);
@@ -494,7 +491,6 @@ static double loss_of(Model *model, Tape *tape, const Batch *batch)
 /* Masks are a function of seed, step and pass; each kind of dropout drops; without tape.dropout none does. */
 START_TEST(dropout)
 {
-    kernels_init();
     Arena arena = {0};
     Tape tape = {.dropout = true, .seed = 1, .step = 2, .pass = 3};
     const Batch batch = sample_batch(&arena, 2, 5, 0, 9, small.vocab_size);
@@ -508,13 +504,10 @@ START_TEST(dropout)
         const double dropped = loss_of(model, &tape, &batch);
         ck_assert(dropped != none);
         ck_assert(loss_of(model, &tape, &batch) == dropped);
-        Tape others[3] = {tape, tape, tape};
-        others[0].seed++;
-        others[1].step++;
-        others[2].pass++;
+        Tape others[3];
+        for (int k = 0; k < 3; k++)
+            others[k] = (Tape){.dropout = true, .seed = tape.seed + (k == 0), .step = tape.step + (k == 1), .pass = tape.pass + (k == 2)};
         for (int k = 0; k < 3; k++) {
-            others[k].arena = (Arena){0};
-            others[k].gradients = NULL;
             ck_assert(loss_of(model, &others[k], &batch) != dropped);
             tape_free(&others[k]);
         }
@@ -532,7 +525,6 @@ END_TEST
 /* R-Drop: two passes that don't differ have no divergence; those that do have one that counts as often as it weighs. */
 START_TEST(rdrop)
 {
-    kernels_init();
     Arena arena = {0};
     Tape tape = {.dropout = true, .seed = 1, .step = 2, .pass = 3};
     const Batch batch = sample_batch(&arena, 2, 5, 0, 9, small.vocab_size);

@@ -7,8 +7,8 @@
 
 START_TEST(values_by_the_formula)
 {
-    Positions positions = {.width = 32};
-    positions_extend(&positions, 300);
+    Positions positions = {0};
+    positions_extend(&positions, 32, 300);
     for (int p = 0; p < 300; p++)
         for (int c = 0; c < 32; c++) {
             const double angle = p / pow(10000, 2 * (c / 2) / 32.0);
@@ -22,8 +22,8 @@ END_TEST
 START_TEST(shift_is_a_linear_map)
 {
     enum { WIDTH = 128, N = 400 };
-    Positions positions = {.width = WIDTH};
-    positions_extend(&positions, N);
+    Positions positions = {0};
+    positions_extend(&positions, WIDTH, N);
     const real *pe = positions.value;
     for (int k = 0; k < N; k += 13)
         for (int p = 0; p + k < N; p += 7)
@@ -41,15 +41,18 @@ END_TEST
 
 START_TEST(rows_independent_of_growth)
 {
-    Positions whole = {.width = 33}, grown = {.width = 33};
-    positions_extend(&whole, 500);
+    Positions whole = {0}, grown = {0};
+    positions_extend(&whole, 33, 500);
     for (int n = 1; n <= 500; n += 1 + n / 3) {
-        positions_extend(&grown, n);
+        positions_extend(&grown, 33, n);
         ck_assert_int_eq(grown.n, n);
-        positions_extend(&grown, n / 2);
+        positions_extend(&grown, 33, n / 2);
         ck_assert_int_eq(grown.n, n);
         expect_same(grown.value, whole.value, n * 33, "%d rows", n);
     }
+    positions_extend(&grown, 32, 7); /* of another width */
+    positions_extend(&grown, 33, 500);
+    expect_same(grown.value, whole.value, 500 * 33, "all anew");
     positions_free(&whole);
     positions_free(&grown);
 }

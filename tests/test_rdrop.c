@@ -79,7 +79,7 @@ static void check_pair(int n, double spread, double moved, double smoothing, dou
     double got_nll;
     for (int with_gradient = 0; with_gradient <= 1; with_gradient++) {
         for (int r = 0; r < 2; r++) expect_same(gradient[r], row[r], n, "logits of a loss without gradient");
-        const double got = kernel.cross_entropy_pair(n, gradient[0], gradient[1], c.label, (real)smoothing, (real)divergence,
+        const double got = kernel->cross_entropy_pair(n, gradient[0], gradient[1], c.label, (real)smoothing, (real)divergence,
                                                      with_gradient, (real)scale, &got_nll);
         expect_near(got, (Sum){loss, size}, "loss of a pair of %d", n);
         expect_near(got_nll, (Sum){nll, size}, "nll of a pair of %d", n);
@@ -116,8 +116,8 @@ START_TEST(equal_rows)
     enum { N = 100 };
     real *a = naive_uniform(1, N), *b = naive_copy(a, N), *one = naive_copy(a, N);
     double nll, nll_of_one;
-    const double loss = kernel.cross_entropy_pair(N, a, b, 3, (real)0.1, 7, true, 1, &nll);
-    expect_near(loss, (Sum){kernel.cross_entropy_row(N, one, 3, (real)0.1, true, 1, &nll_of_one), 1}, "loss of equal rows");
+    const double loss = kernel->cross_entropy_pair(N, a, b, 3, (real)0.1, 7, true, 1, &nll);
+    expect_near(loss, (Sum){kernel->cross_entropy_row(N, one, 3, (real)0.1, true, 1, &nll_of_one), 1}, "loss of equal rows");
     expect_near(nll, (Sum){nll_of_one, 1}, "nll of equal rows");
     expect_same(a, b, N, "gradients of equal rows");
     for (int i = 0; i < N; i++) expect_near(2 * (double)a[i], (Sum){(double)one[i], 1}, "gradient of equal rows: %d", i);
@@ -135,7 +135,7 @@ START_TEST(nan_is_seen)
             real *row[2] = {naive_uniform(1, n), naive_uniform(2, n)};
             double nll;
             row[r][n / 2] = (real)NAN;
-            ck_assert(isnan(kernel.cross_entropy_pair(n, row[0], row[1], 0, 0, 1, true, 1, &nll)));
+            ck_assert(isnan(kernel->cross_entropy_pair(n, row[0], row[1], 0, 0, 1, true, 1, &nll)));
             free(row[0]);
             free(row[1]);
         }

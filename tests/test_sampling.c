@@ -16,7 +16,6 @@ static Arena arena;
 
 static void setup(void)
 {
-    kernels_init();
 }
 
 static void teardown(void)

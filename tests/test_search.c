@@ -1,6 +1,7 @@
 /* model/search: greedy search with cached keys and values against decoding whole prefixes; limits; well-formed text; a model
  * that learns a few sentences by heart. */
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "core/threads.h"
@@ -109,7 +110,6 @@ static void assert_translation(const Translation *found, int n, const int32_t *w
 
 START_TEST(equals_decoding_without_a_cache)
 {
-    kernels_init();
     ModelConfig config = tiny;
     config.norm = _i ? MODEL_PRE_NORM : MODEL_POST_NORM;
     Arena arena = {0};
@@ -137,7 +137,6 @@ END_TEST
 START_TEST(independent_of_the_batch)
 {
     enum { N = 40 };
-    kernels_init();
     Arena arena = {0};
     Model *model = sample_model(&tiny, 2, false);
     model_freeze(model, PRECISION_FP32);
@@ -162,13 +161,55 @@ START_TEST(independent_of_the_batch)
 }
 END_TEST
 
+/* One model, several threads of a program, each with a search of its own and ever longer sentences: the same bits as alone. */
+typedef struct Sharer {
+    Model *model;
+    pthread_t thread;
+    Arena arena;
+    Ragged source[4];
+    Translation alone[4][5], shared[4][5];
+} Sharer;
+
+static void *share(void *argument)
+{
+    Sharer *sharer = argument;
+    for (int i = 0; i < 4; i++) translate(sharer->model, &sharer->source[i], &generous, &sharer->arena, sharer->shared[i]);
+    return NULL;
+}
+
+START_TEST(several_threads_share_a_model)
+{
+    enum { THREADS = 4 };
+    Model *model = sample_model(&tiny, 2, false);
+    model_freeze(model, PRECISION_FP32);
+    static Sharer sharer[THREADS];
+    for (int t = 0; t < THREADS; t++) {
+        sharer[t].model = model;
+        for (int i = 0; i < 4; i++) {
+            sharer[t].source[i] = sample_batch(&sharer[t].arena, (uint64_t)(10 * t + i), 5, 1, 5 + 40 * i, tiny.vocab_size).source;
+            translate(model, &sharer[t].source[i], &generous, &sharer[t].arena, sharer[t].alone[i]);
+        }
+    }
+    for (int t = 0; t < THREADS; t++) ck_assert_int_eq(pthread_create(&sharer[t].thread, NULL, share, &sharer[t]), 0);
+    for (int t = 0; t < THREADS; t++) ck_assert_int_eq(pthread_join(sharer[t].thread, NULL), 0);
+    for (int t = 0; t < THREADS; t++) {
+        for (int i = 0; i < 4; i++)
+            for (int s = 0; s < 5; s++) {
+                assert_translation(&sharer[t].shared[i][s], sharer[t].alone[i][s].n, sharer[t].alone[i][s].token);
+                ck_assert(sharer[t].shared[i][s].score == sharer[t].alone[i][s].score);
+            }
+        arena_free(&sharer[t].arena);
+    }
+    model_free(model);
+}
+END_TEST
+
 /* Where the end can't come, a translation is as long as it may be: at most ratio * tokens + extra, at least 1. */
 START_TEST(limits)
 {
     enum { N = 12 };
     static const SearchOptions cases[] = {{.max_ratio = 1.5, .max_extra = 3}, {.max_ratio = 2}, {.max_extra = 5},
                                           {.max_ratio = 0.3}, {.max_ratio = 0.99, .max_extra = -4}};
-    kernels_init();
     uint8_t bytes[9];
     memset(bytes, 'a', sizeof bytes);
     bytes[TOKEN_PAD] = bytes[TOKEN_BOS] = bytes[TOKEN_EOS] = 0xFF;
@@ -195,7 +236,6 @@ END_TEST
 START_TEST(text_is_well_formed)
 {
     enum { N = 30, VOCAB = 300, FIRST_WORD = N_SPECIAL + 256 };
-    kernels_init();
     uint8_t bytes[VOCAB];
     for (int t = 0; t < VOCAB; t++) bytes[t] = t < FIRST_WORD ? (uint8_t)(t - N_SPECIAL) : 'a';
     bytes[TOKEN_PAD] = bytes[TOKEN_BOS] = bytes[N_SPECIAL + '\n'] = 0xFF;
@@ -296,14 +336,14 @@ END_TEST
 START_TEST(best_tokens_of_two_models)
 {
     enum { V = 500, ROWS = 3, K = 20 };
-    kernels_init();
     Arena arena = {0};
+    Tape tape = {.compute = compute_best()};
     Tensor tensors[2], *logits[] = {&tensors[0], &tensors[1]};
     for (int m = 0; m < 2; m++) {
         tensors[m] = (Tensor){.rows = ROWS, .cols = V, .stride = V, .value = arena_alloc(&arena, ROWS * V * sizeof(real))};
         sample_normal((uint64_t)m, 3, ROWS * V, tensors[m].value);
     }
-    const Distribution d = distribution_of(&arena, logits, 2);
+    const Distribution d = distribution_of(&tape, logits, 2);
     const Constraint any = {NULL, UTF8_START, 9};
     for (int row = 0; row < ROWS; row++) {
         int32_t token[K];
@@ -322,6 +362,7 @@ START_TEST(best_tokens_of_two_models)
             ck_assert(!i || rank[i] <= rank[i - 1]);
         }
     }
+    tape_free(&tape);
     arena_free(&arena);
 }
 END_TEST
@@ -330,7 +371,6 @@ END_TEST
 START_TEST(learns_by_heart)
 {
     enum { N = 8, STEPS = 150 };
-    kernels_init();
     const ModelConfig config = {
         .vocab_size = 30, .d_model = 32, .d_ff = 64, .heads = 4, .encoder_layers = 1, .decoder_layers = 1,
         .norm = _i ? MODEL_PRE_NORM : MODEL_POST_NORM, .activation = _i ? ACTIVATE_GELU : ACTIVATE_RELU,
@@ -376,6 +416,7 @@ Suite *suite_search(void)
     TCase *tcase = tcase_create("search");
     tcase_add_loop_test(tcase, equals_decoding_without_a_cache, 0, 2);
     tcase_add_test(tcase, independent_of_the_batch);
+    tcase_add_test(tcase, several_threads_share_a_model);
     tcase_add_test(tcase, limits);
     tcase_add_test(tcase, text_is_well_formed);
     tcase_add_test(tcase, best_tokens);

@@ -48,7 +48,6 @@ static void gradients(Model *model, Tape *tape, const Batch *batch)
 
 START_TEST(sees_every_op_both_ways)
 {
-    kernels_init();
     Arena arena = {0};
     Journal journal = {.observer = {before, after}};
     Tape tape = {.observer = &journal.observer};
@@ -89,7 +88,6 @@ END_TEST
 
 START_TEST(changes_no_bit)
 {
-    kernels_init();
     Arena arena = {0};
     Journal journal = {.observer = {before, after}};
     Tape watched = {.dropout = true, .observer = &journal.observer}, alone = {.dropout = true};

@@ -26,7 +26,6 @@ static char *folder;
 
 static void setup(void)
 {
-    kernels_init();
     Error error = {0};
     Learner *learner = learner_new();
     for (int i = 0; i < N; i++) learner_add(learner, lines[i], strlen(lines[i]));

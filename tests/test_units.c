@@ -30,27 +30,32 @@ static const Unit *unit_of(int index)
 {
     static const Unit *const emulated[] = {&unit_emulated_amx_bf16, &unit_emulated_amx_int8, NULL};
     int n = 0;
-    while (unit_at(n)) n++;
-    return index < n ? unit_at(index) : emulated[index - n];
+    while (units_get(kernel, n)) n++;
+    return index < n ? units_get(kernel, index) : emulated[index - n];
 }
 
 static int n_units(void)
 {
     int n = 0;
-    kernels_init(); /* which plain-int8 computes by */
+    kernel = kernels_get(0);
     while (unit_of(n)) n++;
     return n;
 }
 
-/* Take unit `index` for its precision; false if that is another one, or not to be had here. */
-static bool use(int index, Precision precision)
+/* Let naive_compute take unit `index` for its precision; false if that is another one, or not to be had here. */
+static bool take(int index, Precision precision)
 {
-    kernels_init();
     const Unit *unit = unit_of(index);
     if (unit->precision != precision || !unit->runs_here()) return false;
-    unit_use(unit);
-    ck_assert_ptr_eq(unit_for(precision), unit);
+    naive_compute.unit[precision] = unit;
+    naive_compute.packing = units_packing();
     return true;
+}
+
+static bool use(int index, Precision precision)
+{
+    naive_use_set(0);
+    return take(index, precision);
 }
 
 static void wrong(int m, int n, int cells, const int32_t *a, size_t a_row, size_t a_k, const int32_t *b, float *c,
@@ -62,7 +67,6 @@ static void wrong(int m, int n, int cells, const int32_t *a, size_t a_row, size_
 
 START_TEST(checked)
 {
-    kernels_init();
     const Unit broken = {.name = "broken", .precision = PRECISION_BF16, .bf16 = wrong};
     ck_assert(unit_check(&unit_emulated_amx_bf16));
     ck_assert(unit_check(&unit_emulated_amx_int8));
@@ -70,19 +74,23 @@ START_TEST(checked)
 }
 END_TEST
 
-/* The environment may prefer one that runs. */
-START_TEST(environment)
+/* Each precision gets the first unit of its own, or the one that is named if that runs here. */
+START_TEST(chosen_by_name)
 {
-    kernels_init();
-    for (int i = 0; unit_at(i); i++) {
-        setenv("FERRY_UNIT", unit_at(i)->name, 1);
-        ck_assert_ptr_eq(unit_for(unit_at(i)->precision), unit_at(i));
+    naive_use_set(0);
+    const Unit *unit;
+    Compute compute;
+    for (int i = 0; (unit = units_get(kernel, i)); i++) {
+        ck_assert(compute_choose(&compute, NULL, unit->name));
+        ck_assert_ptr_eq(compute.unit[unit->precision], unit);
+        ck_assert(compute_choose(&compute, NULL, "abacus"));
+        int first = 0;
+        while (units_get(kernel, first)->precision != unit->precision) first++;
+        ck_assert_ptr_eq(compute.unit[unit->precision], units_get(kernel, first));
     }
-    setenv("FERRY_UNIT", "abacus", 1);
-    for (int i = 0; unit_at(i); i++) {
-        const Unit *best = unit_for(unit_at(i)->precision);
-        for (int before = 0; unit_at(before) != best; before++) ck_assert_int_ne(unit_at(before)->precision, best->precision);
-    }
+    ck_assert_ptr_nonnull(compute.unit[PRECISION_INT8]);
+    ck_assert_int_eq(!compute.unit[PRECISION_BF16], !compute.packing);
+    ck_assert_ptr_null(compute.unit[PRECISION_FP32]);
 }
 END_TEST
 
@@ -98,7 +106,7 @@ static void check_bf16(int kind, int m, int n, int k, uint64_t seed, int gap)
     ProductCase t = product_case(kind, m, n, k, seed, gap);
     Arena arena = {0};
     t.p.precision = PRECISION_BF16;
-    matmul(&t.p, &arena);
+    matmul(&naive_compute, &t.p, &arena);
     const int rows_a = kind == MATMUL_TN ? k : m, rows_b = kind == MATMUL_NT ? n : k;
     float *a = rounded(t.a, (rows_a - 1) * (int)t.p.a_stride + (kind == MATMUL_TN ? m : k));
     float *b = rounded(t.b, (rows_b - 1) * (int)t.p.b_stride + (kind == MATMUL_NT ? k : n));
@@ -123,7 +131,7 @@ START_TEST(bf16_small_products)
                 for (int d = 0; d < 3; d++) size[d] = d == axis ? length : 1 + naive_draw(seed + 50 + (uint64_t)d, 70);
                 check_bf16(kind, size[0], size[1], size[2], seed, 0);
             }
-    threads_set(0);
+    threads_set(naive_n_processors());
 }
 END_TEST
 
@@ -149,7 +157,8 @@ START_TEST(bf16_rounding)
     for (size_t i = 0; i < sizeof a / sizeof *a; i++) {
         float c, one = 1, want = isfinite(a[i]) ? bf16(a[i]) : a[i];
         Arena arena = {0};
-        matmul(&(Matmul){.kind = MATMUL_NN, .m = 1, .n = 1, .k = 1, .a = &a[i], .a_stride = 1, .b = &one, .b_stride = 1,
+        matmul(&naive_compute,
+               &(Matmul){.kind = MATMUL_NN, .m = 1, .n = 1, .k = 1, .a = &a[i], .a_stride = 1, .b = &one, .b_stride = 1,
                          .c = &c, .c_stride = 1, .precision = PRECISION_BF16},
                &arena);
         arena_free(&arena);
@@ -181,11 +190,12 @@ START_TEST(bf16_packed_weights)
         ProductCase t = product_case(MATMUL_NT, m, n, k, (uint64_t)draw, 0);
         Arena arena = {0};
         t.p.precision = PRECISION_BF16;
-        matmul(&t.p, &arena);
+        matmul(&naive_compute, &t.p, &arena);
         real *want = naive_copy(t.c, t.c_size);
         product_again(&t);
-        void *memory = mem_alloc(matmul_weights_size(PRECISION_BF16, n, k));
-        const MatmulWeights weights = matmul_pack_weights(PRECISION_BF16, n, k, t.b, t.p.b_stride, memory);
+        void *memory = mem_alloc(matmul_weights_size(&naive_compute, PRECISION_BF16, n, k));
+        const MatmulWeights weights = matmul_pack_weights(&naive_compute, PRECISION_BF16, n, k, t.b, t.p.b_stride,
+                                                          memory);
         matmul_packed(&t.p, &weights, &arena);
         expect_same(t.c, want, t.c_size, "packed %d x %d x %d", m, n, k);
         mem_free(memory);
@@ -210,8 +220,9 @@ static float bytes_of(const float *x, int n, int *bytes)
 
 static void int8_product(ProductCase *t, Arena *arena)
 {
-    void *memory = mem_alloc(matmul_weights_size(PRECISION_INT8, t->p.n, t->p.k));
-    const MatmulWeights weights = matmul_pack_weights(PRECISION_INT8, t->p.n, t->p.k, t->b, t->p.b_stride, memory);
+    void *memory = mem_alloc(matmul_weights_size(&naive_compute, PRECISION_INT8, t->p.n, t->p.k));
+    const MatmulWeights weights = matmul_pack_weights(&naive_compute, PRECISION_INT8, t->p.n, t->p.k, t->b,
+                                                      t->p.b_stride, memory);
     matmul_packed(&t->p, &weights, arena);
     mem_free(memory);
 }
@@ -252,7 +263,7 @@ START_TEST(int8_products)
             for (int d = 0; d < 3; d++) size[d] = d == axis ? length : 1 + naive_draw(seed + 50 + (uint64_t)d, 70);
             check_int8(size[0], size[1], size[2], seed);
         }
-    threads_set(0);
+    threads_set(naive_n_processors());
     static const int sizes[][3] = {{96, 33, 1024}, {97, 64, 1027}, {95, 2100, 9}, {300, 31, 2050}, {2, 40, 65536}};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) check_int8(sizes[s][0], sizes[s][1], sizes[s][2], s + 1);
 }
@@ -264,9 +275,9 @@ START_TEST(int8_units_agree)
 {
     for (int set = 0; set < naive_n_sets(); set++) {
         real *want = NULL;
+        naive_use_set(set);
         for (int index = 0; unit_of(index); index++) {
-            if (!use(index, PRECISION_INT8)) continue;
-            naive_use_set(set);
+            if (!take(index, PRECISION_INT8)) continue;
             for (int threads = 1; threads <= 3; threads++) {
                 threads_set(threads);
                 ProductCase t = product_case(MATMUL_NT, 110, 90, 333, 1, 0);
@@ -280,7 +291,7 @@ START_TEST(int8_units_agree)
         }
         free(want);
     }
-    threads_set(0);
+    threads_set(naive_n_processors());
 }
 END_TEST
 
@@ -316,7 +327,7 @@ Suite *suite_units(void)
     tcase_add_loop_test(each, int8_products, 0, n);
     tcase_add_loop_test(each, int8_not_finite, 0, n);
     tcase_add_test(all, checked);
-    tcase_add_test(all, environment);
+    tcase_add_test(all, chosen_by_name);
     tcase_add_test(all, int8_units_agree);
     suite_add_tcase(suite, each);
     suite_add_tcase(suite, all);

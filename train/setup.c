@@ -141,9 +141,11 @@ static bool open_data(Trainer *t, Error *error)
 
 bool setup_machine(Trainer *t, Error *error)
 {
-    if (!machine_start(t->options, error)) return false;
-    t->tape.precision = machine_precision((Precision)t->options->train_precision, "train.precision");
-    t->decode_precision = machine_precision((Precision)t->options->decode_precision, "decode.precision");
+    if (!machine_start(t->options, &t->compute, error)) return false;
+    t->tape.compute = t->compute;
+    t->tape.precision = machine_precision(&t->compute, (Precision)t->options->train_precision, "train.precision");
+    t->decode_precision = machine_precision(&t->compute, (Precision)t->options->decode_precision, "decode.precision");
+    compute_name(&t->compute, t->tape.precision, t->compute_name);
     return true;
 }
 
@@ -178,7 +180,9 @@ bool setup_model(Trainer *t, Error *error)
     const ModelConfig config = run_model_config(o, tokenizer_size(t->tokenizer));
     if (!check_memory(t, &config, error)) return false;
     t->model = model_new(&config, true);
+    t->model->compute = t->compute;
     adam_init(&t->adam, t->model->params.size, o->train_beta1, o->train_beta2, o->train_epsilon);
+    t->adam.kernels = t->compute.kernels;
     t->batches = (BatchIterator){
         .bitext = &t->bitext, .seed = (uint64_t)o->train_seed, .batch_tokens = (int32_t)o->train_batch_tokens,
         .bpe_dropout = o->train_bpe_dropout, .tokenizer = t->tokenizer, .max_length = (int32_t)o->data_max_length};
@@ -213,7 +217,7 @@ static bool settle_origin(Trainer *t, Error *error)
 {
     t->options_text = options_to_text(t->options);
     t->origin = (CheckpointOrigin){.options = t->options_text, .tokenizer_hash = tokenizer_hash(t->tokenizer),
-                                   .data_hash = batches_hash(&t->bitext, t->store.hash), .kernel = machine_kernel(t->tape.precision)};
+                                   .data_hash = batches_hash(&t->bitext, t->store.hash), .kernel = t->compute_name};
     if (!t->resumes) return true;
     if (t->origin.data_hash != t->checkpoint.origin.data_hash)
         return error_set(error,
@@ -234,7 +238,7 @@ static void say_model(const Trainer *t)
             "model: %d + %d layers, d_model %d, d_ff %d, %d heads, %s-norm, %d tokens in the vocabulary: %s parameters\n",
             c->encoder_layers, c->decoder_layers, c->d_model, c->d_ff, c->heads, c->norm == MODEL_PRE_NORM ? "pre" : "post",
             c->vocab_size, progress_count(count, (double)t->model->params.size));
-    fprintf(stderr, "products by %s, %d threads; run folder %s\n", machine_kernel(t->tape.precision), threads_count(), t->folder);
+    fprintf(stderr, "products by %s, %d threads; run folder %s\n", t->compute_name, threads_count(), t->folder);
     if (t->parent.folder)
         fprintf(stderr, "beginning with the weights and the tokenizer of %s\n", t->parent.checkpoint.path);
     if (t->resumes) fprintf(stderr, "going on from step %" PRId64 "\n", t->state.step);

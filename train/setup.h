@@ -31,6 +31,8 @@ typedef struct Trainer {
     BatchIterator batches;
     BatchBuffer *batch; /* [accumulate] */
 
+    Compute compute; /* what computes, as the options say, and what is its name in checkpoints */
+    char compute_name[COMPUTE_NAME];
     Model *model;
     Adam adam;
     Tape tape;

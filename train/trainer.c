@@ -53,7 +53,7 @@ static char *what_is_wrong(const Trainer *t, double loss, double norm)
     if (value) return mem_format("the loss is %g, and the parameter %s is not finite", loss, value);
     if (gradient) return mem_format("the loss is %g, and the gradient of %s is not finite", loss, gradient);
     return mem_format("the loss is %g, and the gradient's norm %g, most of it in %s: training diverges", loss, norm,
-                      finite_largest(params, params->grad));
+                      finite_largest(t->adam.kernels, params, params->grad));
 }
 
 /* The step isn't sound: an error, or, by option, a step without an update. What a checkpoint holds has not been touched. */
@@ -108,7 +108,7 @@ bool trainer_step(Trainer *t, Error *error)
         tape_backward(&t->tape);
         loss += sums.loss;
     }
-    const double norm = adam_gradient_norm(params);
+    const double norm = adam_gradient_norm(&t->adam, params);
     if (is_sound(loss / (double)n_tokens, norm)) update(t, loss, n_tokens, norm);
     else if (!skip(t, loss / (double)n_tokens, norm, error)) return false;
     t->saved = false;

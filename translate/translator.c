@@ -164,15 +164,6 @@ static void plan(Job *job)
     job->first[job->n_batches] = job->n;
 }
 
-/* The tokens of the longest sequence; 0 for NULL. */
-static int longest(const Sequences *sequences)
-{
-    int32_t most = 0;
-    for (size_t i = 0; sequences && i < sequences->n; i++)
-        if (sequences_length(sequences, i) > most) most = sequences_length(sequences, i);
-    return most;
-}
-
 static Translation *translate(const Job *job, TranslatorWorker *w, size_t first, size_t end)
 {
     batches_fill_ragged(&w->source, job->source, job->order, end, first, INT32_MAX);
@@ -276,7 +267,6 @@ bool translator_run(Translator *t, const Sequences *source, const Sequences *pre
         t->worker[i].search.stop = t->stop;
         t->worker[i].search.stop_context = t->stop_context;
     }
-    if (job.n) search_prepare(&t->search, &t->limits, longest(source) - 1, longest(prefix));
     Progress progress;
     progress_init(&progress, stderr);
     int n_done = 0, stopped = 0;

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/startup.h"
 #include "core/blas.h"
-#include "core/kernels.h"
-#include "core/threads.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/report.h"
 #include "tests/bench/settings.h"
@@ -22,7 +21,10 @@ static const struct Bench {
 
 int main(int argc, char **argv)
 {
-    threads_wait_politely(argv);
+    /* The peak is the best that this machine can do, not what someone asked of OpenBLAS. */
+    unsetenv("OPENBLAS_CORETYPE");
+    unsetenv("OPENBLAS_L2_SIZE");
+    startup(argv);
     Error error = {0}, missing = {0};
     const struct Bench *bench = NULL;
     for (size_t i = 0; argc == 2 && i < sizeof benches / sizeof *benches; i++)
@@ -31,12 +33,7 @@ int main(int argc, char **argv)
         fputs("usage: bench train|scale|translate|vocabulary\n", stderr);
         return ERROR_USAGE;
     }
-    kernels_init();
-    /* The peak is the best that this machine can do, not what someone asked of OpenBLAS. */
-    unsetenv("OPENBLAS_CORETYPE");
-    unsetenv("OPENBLAS_L2_SIZE");
     blas_load(&missing); /* before any parallel region; it is missed where its peak would be */
-    threads_set(0); /* all */
     const bool good = report_open(settings_text("TSV", ""), &error) && bench->run(&error) && report_close(&error);
     if (good) return 0;
     fprintf(stderr, "bench: %s\n", error.text);

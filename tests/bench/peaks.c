@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#include "core/blas.h"
-#include "core/kernels.h"
-#include "core/matmul.h"
+#include "core/compute.h"
 #include "core/threads.h"
 #include "system/progress.h"
 
@@ -32,17 +30,20 @@ static double sgemm(int size)
     Matmul product = {.kind = MATMUL_NN, .m = size, .n = size, .k = size, .a = inputs, .b = inputs + elements,
                       .a_stride = (size_t)size, .b_stride = (size_t)size, .c_stride = (size_t)size};
     Arena arena = {0};
+    Error missing = {0};
+    const Compute compute = compute_best();
+    const Blas *blas = blas_load(&missing);
     const double started = progress_clock();
-    if (blas_name()) {
+    if (blas) {
 #pragma omp parallel for schedule(static) firstprivate(product)
         for (int t = 0; t < n; t++) {
             product.c = outputs + (size_t)t * elements;
-            blas_gemm(&product);
+            blas_gemm(blas, &product);
         }
     } else {
         for (int t = 0; t < n; t++) {
             product.c = outputs + (size_t)t * elements;
-            matmul(&product, &arena);
+            matmul(&compute, &product, &arena);
         }
     }
     const double seconds = progress_clock() - started;

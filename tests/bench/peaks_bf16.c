@@ -25,7 +25,7 @@ enum { EAX, EBX, ECX, EDX };
 
 bool peaks_bf16_avx512_available(void)
 {
-    return !strcmp(kernels_name(0), "avx512") && cpu_has(0, EBX, 16) && cpu_has(1, EAX, 5);
+    return !strcmp(kernels_get(0)->name, "avx512") && cpu_has(0, EBX, 16) && cpu_has(1, EAX, 5);
 }
 
 /* 24 chains hide the latency; 16 sums of 2 products each. */

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "core/threads.h"
-#include "run/machine.h"
 #include "tests/bench/peaks.h"
 #include "train/setup.h"
 #include "train/trainer.h"
@@ -198,7 +197,7 @@ bool stepper_measure(const StepPlan *plan, StepReport *report, Error *error)
     *report = (StepReport){0};
     bool good = trainer_open(&t, &bitext, plan, error) && plan_steps(&t, plan->seconds, &report->n_steps, error);
     if (good) {
-        snprintf(report->kernel, sizeof report->kernel, "%s", machine_kernel(t.tape.precision));
+        snprintf(report->kernel, sizeof report->kernel, "%s", t.compute_name);
         report->n_parameters = t.model->params.size;
         report->n_threads = threads_count();
         report->config = t.model->config;

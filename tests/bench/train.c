@@ -197,8 +197,11 @@ static bool check_shapes(const Plan *plan, Error *error)
 
 static bool run_plan(const Plan *plan, Error *error)
 {
-    report_line("medians of %d, with the lowest and the highest; kernels %s, sgemm by %s %s", plan->repeat, kernel.name,
-                blas_name() ? "OpenBLAS" : "our kernel: there is no OpenBLAS;", blas_name() ? blas_name() : kernel.name);
+    Error missing = {0};
+    const Blas *blas = blas_load(&missing);
+    const char *isa = kernels_get(0)->name;
+    report_line("medians of %d, with the lowest and the highest; kernels %s, sgemm by %s %s", plan->repeat, isa,
+                blas ? "OpenBLAS" : "our kernel: there is no OpenBLAS;", blas ? blas->name : isa);
     double copy[SETTINGS_MOST];
     measure_peaks(plan, copy);
     for (int i = 0; i < plan->shapes.n; i++)
