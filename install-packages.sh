@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that Ferry needs and this machine lacks: ./install-packages.sh build|test|fuzz|analyze|valgrind.
+# Installs the Debian packages that Ferry needs and this machine lacks: ./install-packages.sh build|test|fuzz|analyze|valgrind|man.
 # Quick and silent when nothing is missing. Elsewhere than on Debian and its kin, says what to install. Touches nothing else.
 # shellcheck disable=SC2317 # the look_for functions are called by name
 set -u
@@ -22,8 +22,9 @@ test) wanted="tools headers openblas check dictionary" ;;
 fuzz) wanted="tools headers openblas fuzzer" ;;
 analyze) wanted="tools headers check analyzers" ;;
 valgrind) wanted="tools headers openblas valgrind" ;;
+man) wanted="pages" ;;
 *)
-    echo "usage: $0 build|test|fuzz|analyze|valgrind" >&2
+    echo "usage: $0 build|test|fuzz|analyze|valgrind|man" >&2
     exit 2
     ;;
 esac
@@ -90,6 +91,11 @@ look_for_analyzers() {
     has_command cppcheck || lack cppcheck "cppcheck"
     has_command clang-tidy || lack clang-tidy "clang-tidy"
     has_command shellcheck || lack shellcheck "shellcheck"
+}
+# What tests/install.sh checks pages and completions with.
+look_for_pages() {
+    has_command mandoc || lack mandoc "mandoc"
+    has_command zsh || lack zsh "zsh"
 }
 look_for_valgrind() { has_command valgrind || lack valgrind "valgrind"; }
 

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "core/error.h"
+#include "core/width.h" /* refuses to be compiled where pointers are narrow */
 
 enum { HUGE_PAGE = 2 << 20 };
 

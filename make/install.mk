@@ -1,9 +1,8 @@
-# What is installed: the program, its manual pages and completions, configurations, the toy corpus; the library where there is one.
-.PHONY: man install uninstall
+# What is installed: the program, its manual pages and completions, configurations, the toy corpus.
+.PHONY: man man-packages install uninstall
 BINDIR   = $(PREFIX)/bin
 SHAREDIR = $(PREFIX)/share
 MANDIR   = $(SHAREDIR)/man
-LIBDIR   = $(PREFIX)/lib
 
 # Manual pages and completions are written by tools/pages.c from the tables that feed the help.
 COMMANDS = $(shell sed -n 's/^COMMAND.\([a-z_]*\),.*/\1/p' cli/commands.def)
@@ -25,11 +24,14 @@ $(BUILD)/completion/%: $(BUILD)/tools/pages
 
 man: $(PAGES:%=$(BUILD)/man/%) $(BUILD)/completion/bash $(BUILD)/completion/zsh ## write manual pages and completions below build/
 
+man-packages: ## install mandoc and zsh, which the test of pages and completions looks for
+	@./install-packages.sh man
+
 TOY_TEXTS = $(wildcard data/toy/*.gz)
 BASH_COMPLETION = $(SHAREDIR)/bash-completion/completions/ferry
 ZSH_COMPLETION  = $(SHAREDIR)/zsh/site-functions/_ferry
 
-install: all man ## install below PREFIX (/usr/local), under DESTDIR
+install: $(BUILD)/ferry man ## install below PREFIX (/usr/local), under DESTDIR
 	install -d $(addprefix '$(DESTDIR)',$(BINDIR) $(SHAREDIR)/ferry/configs $(SHAREDIR)/ferry/toy $(MANDIR)/man1 $(MANDIR)/man5 \
 	    $(dir $(BASH_COMPLETION)) $(dir $(ZSH_COMPLETION)))
 	install -m 755 $(BUILD)/ferry '$(DESTDIR)$(BINDIR)/ferry'

@@ -65,7 +65,9 @@ void print_bash(void)
         if (flags[f].letter) printf("-%c|", flags[f].letter);
         print_dashed(flags[f].name);
         if (!strcmp(flags[f].value, "KIND")) puts(") words='hard soft coverage' ;;");
-        else puts(strcmp(flags[f].value, "N") ? ") mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;;" : ") return ;;");
+        else puts(strcmp(flags[f].value, "N")
+                      ? ") mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;;"
+                      : ") return ;;");
     }
     puts("    esac\n"
          "    if [ -n \"$words\" ]; then\n"

@@ -1,5 +1,5 @@
-/* pages PAGE: prints a manual page (ferry.1, ferry-train.1, ferry.ini.5, ferry.3) or a completion (bash, zsh), from the tables
- * that feed the help, and ferry.3 from the comments of include/ferry.h. DATE in the environment is the pages' date. */
+/* pages PAGE: prints a manual page (ferry.1, ferry-train.1, ferry.ini.5, ferry.3) or a completion (bash, zsh), from the
+ * tables that feed the help, and ferry.3 from the comments of include/ferry.h. DATE in the environment is the pages' date. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,17 +100,24 @@ static void print_head(const char *title, int section, const char *name, const c
     printf(" %d\n.Os\n.Sh NAME\n.Nm %s\n.Nd %s\n", section, name, summary);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const Command *const *)a)->name, (*(const Command *const *)b)->name);
+}
+
+/* All pages but `self`, by name. */
 static void print_see_also(const char *self)
 {
+    const Command *sorted[64];
+    int n = 0;
+    for (int c = 0; c < n_commands && n < 64; c++)
+        if (strcmp(self, commands[c].name)) sorted[n++] = &commands[c];
+    qsort(sorted, (size_t)n, sizeof *sorted, by_name);
     puts(".Sh SEE ALSO");
-    bool first = true;
-    if (strcmp(self, "ferry")) printf(".Xr ferry 1"), first = false;
-    for (int c = 0; c < n_commands; c++) {
-        if (!strcmp(self, commands[c].name)) continue;
-        printf("%s.Xr ferry-%s 1", first ? "" : " ,\n", commands[c].name);
-        first = false;
-    }
-    puts(strcmp(self, "ferry.ini") ? " ,\n.Xr ferry.ini 5" : "");
+    if (strcmp(self, "ferry")) puts(".Xr ferry 1 ,");
+    bool is_last = !strcmp(self, "ferry.ini");
+    for (int c = 0; c < n; c++) printf(".Xr ferry-%s 1%s\n", sorted[c]->name, is_last && c + 1 == n ? "" : " ,");
+    if (!is_last) puts(".Xr ferry.ini 5");
 }
 
 static void print_exit_status(void)
@@ -200,7 +207,7 @@ static void print_options(void)
          "what stands behind # at the beginning of a line\nis a comment.\n"
          "On the command line an option is\n.Fl Fl set Ar section.key=value\nor in short\n.Fl Fl key Ar value .");
     for (int s = 0; s < n_sections; s++) {
-        printf(".Ss [%s]\n", sections[s].name);
+        printf(".Ss Section %s\n", sections[s].name);
         print_filled(sections[s].help, strlen(sections[s].help));
         puts(".Bl -tag -width Ds");
         for (int i = 0; i < n_options; i++) {
@@ -267,7 +274,8 @@ int main(int argc, char **argv)
     else {
         for (int c = 0; c < n_commands; c++) {
             size_t n = strlen(commands[c].name);
-            if (strncmp(page, "ferry-", 6) || strncmp(page + 6, commands[c].name, n) || strcmp(page + 6 + n, ".1")) continue;
+            if (strncmp(page, "ferry-", 6) || strncmp(page + 6, commands[c].name, n)) continue;
+            if (strcmp(page + 6 + n, ".1")) continue;
             print_command(&commands[c]);
             return 0;
         }
