@@ -1,7 +1,7 @@
 # What measures.
 .PHONY: bench bench-scale bench-translate bench-peer bench-corpus
 
-# They take SHAPES, THREADS, REPEAT, STEP_SECONDS, TSV, PRECISION, SET and others from make's command line: see README.md. With
+# They take SHAPES, THREADS, REPEAT, STEP_SECONDS, TSV, PRECISION, SET and others from make's command line: see docs/speed.md. With
 # what bench-translate takes, bench goes on with that.
 BENCH = $(BUILD)/tests/bench/bench
 bench: packages ## measure training by op, beside this machine's peaks: make bench SHAPES="toy base" REPEAT=3
