@@ -4,6 +4,8 @@
 
 #include "cli/command.h"
 #include "core/memory.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
 #include "options/sets.h"
 #include "system/files.h"
 #include "translate/ensemble.h"
@@ -70,19 +72,43 @@ static bool add_configured(Table *table, const Options *o, Error *error)
     return good;
 }
 
+/* ---- printing ---- */
+
+static void print_header(void)
+{
+    printf("set\tsentences\tbleu\tchrf\texact\n");
+}
+
+static void print_row(const char *name, const Scores *s)
+{
+    printf("%s\t%zu\t%.2f\t%.2f\t%.2f\n", name, s->n_sentences, s->bleu, s->chrf, s->exact);
+    fflush(stdout); /* the next set may take long */
+}
+
+/* Beside the table, which programs read. */
+static void print_signatures(int n_references)
+{
+    char *bleu = bleu_signature(n_references), *chrf = chrf_signature(n_references);
+    fprintf(stderr, "%s\n%s\n", bleu, chrf);
+    mem_free(bleu);
+    mem_free(chrf);
+}
+
+/* ---- what a model translates ---- */
+
 static void score(const Table *table, const Ensemble *ensemble)
 {
     Translator translator;
     ensemble_translator(ensemble, &translator);
     translator.reports = isatty(STDERR_FILENO);
-    printf("set\tsentences\tbleu\tchrf\texact\n");
+    print_header();
     for (int i = 0; i < table->n; i++) {
         const struct Row *row = &table->row[i];
         Scores s;
         scores_of(&translator, &row->set, row->source, &s, NULL);
-        printf("%s\t%zu\t%.2f\t%.2f\t%.2f\n", row->name, s.n_sentences, s.bleu, s.chrf, s.exact);
-        fflush(stdout); /* the next set may take long */
+        print_row(row->name, &s);
     }
+    print_signatures(1);
     translator_free(&translator);
 }
 
@@ -96,19 +122,47 @@ static void free_table(Table *table)
     mem_free(table->row);
 }
 
-bool cmd_evaluate(CommandLine *line, Error *error)
+static bool evaluate_model(const CommandLine *line, Error *error)
 {
-    if (line->n_arguments == 1)
+    const char *const *file = line->argument;
+    if (!line->n_models)
+        return error_usage(error, "evaluate needs --model RUN, or --hypothesis FILE and its references; usage: ferry evaluate %s",
+                           line->command->usage);
+    if (line->n_arguments == 1 || line->n_arguments > 2)
         return error_usage(error, "evaluate takes a source and a reference file, or neither (then the validation set of the "
                            "run, and its data.tests)");
     Ensemble ensemble;
     if (!ensemble_open(&ensemble, line->model, line->n_models, &line->settings, error)) return false;
     Table table = {0};
-    const char **file = line->argument;
     const bool good = line->n_arguments ? add_files(&table, path_name(file[0]), file[0], file[1], error)
                                         : add_configured(&table, &ensemble.run[0].options, error);
     if (good) score(&table, &ensemble);
     free_table(&table);
     ensemble_close(&ensemble);
     return good;
+}
+
+/* ---- translations that are there already ---- */
+
+static bool evaluate_hypothesis(const CommandLine *line, const char *hypothesis, Error *error)
+{
+    if (line->n_models)
+        return error_usage(error, "--hypothesis scores translations that are there already, --model makes them; give one of the two");
+    if (!line->n_arguments)
+        return error_usage(error, "--hypothesis needs at least one reference: ferry evaluate --hypothesis FILE REFERENCE...");
+    int n_stdin = !strcmp(hypothesis, "-");
+    for (int r = 0; r < line->n_arguments; r++) n_stdin += !strcmp(line->argument[r], "-");
+    if (n_stdin > 1) return error_usage(error, "standard input can be only one of the files");
+    Scores s;
+    if (!scores_of_files(hypothesis, line->argument, line->n_arguments, &s, error)) return false;
+    print_header();
+    print_row(strcmp(hypothesis, "-") ? path_name(hypothesis) : "standard input", &s);
+    print_signatures(line->n_arguments);
+    return true;
+}
+
+bool cmd_evaluate(CommandLine *line, Error *error)
+{
+    const char *hypothesis = line->flag[FLAG_HYPOTHESIS];
+    return hypothesis ? evaluate_hypothesis(line, hypothesis, error) : evaluate_model(line, error);
 }

@@ -262,6 +262,11 @@ void bleu_add(Bleu *bleu, const char *hypothesis, size_t hypothesis_bytes, const
     bleu_add_references(bleu, hypothesis, hypothesis_bytes, &reference, &reference_bytes, 1);
 }
 
+char *bleu_signature(int n_references)
+{
+    return mem_format("BLEU|nrefs:%d|case:mixed|eff:no|tok:13a|smooth:exp|version:ferry-" FERRY_VERSION, n_references);
+}
+
 static double brevity_penalty(double hypothesis_length, double reference_length)
 {
     if (hypothesis_length >= reference_length) return 1;

@@ -28,6 +28,10 @@ void bleu_add_references(Bleu *bleu, const char *hypothesis, size_t hypothesis_b
                          const size_t *reference_bytes, int n);
 BleuScore bleu_score(const Bleu *bleu);
 
+/* How a score with so many references was computed, in the words of sacreBLEU's signatures; Ferry's name and version stand where
+ * sacreBLEU's version does. Free with mem_free. */
+char *bleu_signature(int n_references);
+
 /* The tokens that BLEU compares, with one blank between; zero-terminated. Free with mem_free. */
 char *bleu_tokenize(const char *text, size_t bytes);
 

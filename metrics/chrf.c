@@ -64,3 +64,8 @@ double chrf_score(const Chrf *chrf)
     recall /= n_orders;
     return 100 * ((1 + weight) * precision * recall / (weight * precision + recall));
 }
+
+char *chrf_signature(int n_references)
+{
+    return mem_format("chrF2|nrefs:%d|case:mixed|eff:yes|nc:%d|nw:0|space:no|version:ferry-" FERRY_VERSION, n_references, CHRF_ORDER);
+}

@@ -21,4 +21,7 @@ void chrf_add_references(Chrf *chrf, const char *hypothesis, size_t hypothesis_b
 /* 0 .. 100 */
 double chrf_score(const Chrf *chrf);
 
+/* As bleu_signature. */
+char *chrf_signature(int n_references);
+
 #endif

@@ -91,6 +91,39 @@ else
     check "info tells so" out_has '^products	openblas '
 fi
 
+# Translations that are there already. The scores are those of sacreBLEU 2.6.0.
+printf 'the cat sat on the mat\nhello there world of men\n\nlast line here now yes\n' >"$work/hyp"
+printf 'the cat sat on a mat\nhello world of men indeed\n\nlast line now here yes\n' >"$work/ref1"
+printf 'a cat  sat on the mat \n\nx\nyes last line here now\n' >"$work/ref2"
+scores() { grep -qx "$1" "$work/out" || { cat "$work/out"; return 1; }; }
+signed() {
+    version=$("$FERRY" --version | cut -d ' ' -f 2)
+    [ "$(cat "$work/err")" = "BLEU|nrefs:$1|case:mixed|eff:no|tok:13a|smooth:exp|version:ferry-$version
+chrF2|nrefs:$1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:ferry-$version" ]
+}
+check "translations and a reference" run 0 evaluate --hypothesis "$work/hyp" "$work/ref1"
+check "a header" test "$(head -n 1 "$work/out")" = "set	sentences	bleu	chrf	exact"
+check "a row" scores 'hyp	4	36.27	61.06	25.00'
+check "two lines" test "$(wc -l <"$work/out")" = 2
+check "signatures" signed 1
+check "two references" run 0 evaluate --hypothesis "$work/hyp" "$work/ref1" "$work/ref2"
+check "score better" scores 'hyp	4	72.03	74.60	25.00'
+check "signatures tell so" signed 2
+check "either of them is right" run 0 evaluate --hypothesis "$work/ref2" "$work/ref1" "$work/ref2" "$work/hyp"
+check "exactly" scores 'ref2	4	100.00	65.46	100.00' # the empty line scores 0 with each, and the first counts
+head -n 3 "$work/ref2" | gzip >"$work/short.gz"
+check "references of other lengths" run 1 evaluate --hypothesis "$work/hyp" "$work/ref1" "$work/short.gz"
+check "both are named, with their lines" err_has '/hyp has 4 lines, but .*/short.gz has 3; line n of one must belong to line n'
+check "no translation at all" run 1 evaluate --hypothesis /dev/null /dev/null
+check "is said" err_has '/dev/null is empty'
+check "no reference" refused "--hypothesis needs at least one reference: ferry evaluate --hypothesis FILE REFERENCE..." \
+    evaluate --hypothesis "$work/hyp"
+check "standard input twice" refused "standard input can be only one of the files" evaluate --hypothesis - -
+check "with a model" refused "--hypothesis scores translations that are there already, --model makes them; give one of the two" \
+    evaluate --hypothesis "$work/hyp" -m x "$work/ref1"
+check "neither a model nor translations" run 2 evaluate
+check "both ways are named" err_has 'evaluate needs --model RUN, or --hypothesis FILE'
+
 for command in $("$FERRY" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
     check "help $command" run 0 help "$command"
     check "help $command has an example" out_has "^  .*ferry $command"

@@ -196,7 +196,7 @@ START_TEST(sets_that_are_no_sets)
     Error error = {0};
     TestSet set;
     ck_assert(!scores_read_set(&set, two, three, &error));
-    ck_assert_msg(strstr(error.text, "two has 2 lines") && strstr(error.text, "three 3;"), "%s", error.text);
+    ck_assert_msg(strstr(error.text, "two has 2 lines") && strstr(error.text, "three has 3;"), "%s", error.text);
     ck_assert(!scores_read_set(&set, none, none, &error));
     ck_assert_msg(strstr(error.text, "none is empty") != NULL, "%s", error.text);
     ck_assert(!scores_read_set(&set, two, "/nowhere/file", &error));

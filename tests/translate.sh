@@ -71,6 +71,11 @@ m="-m $work/one"
     check "a beam of 6" into beam6 translate $m --beam 6 "$work/test.en"
     check "finds something else" differ greedy beam6
 
+    check "translations that are there already" into rows evaluate --hypothesis "$work/greedy" "$work/test.fr"
+    check "and those that a model makes" into again evaluate $m "$work/test.en" "$work/test.fr"
+    check "score the same" test "$(sed 1d "$work/rows" | cut -f 2-)" = "$(sed 1d "$work/again" | cut -f 2-)"
+    check "and say how" grep -q '^BLEU|nrefs:1|' "$work/err"
+
     check "lists" into lists translate $m --beam 6 --n-best 4 "$work/test.en"
     # number ||| text ||| LogProb= x Length= n ||| score: numbers from 0 without a gap, scores that fall, no text twice
     check "lists are sorted, without duplicates, 1 to 4 long" awk -F ' [|][|][|] ' '
