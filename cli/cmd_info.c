@@ -1,4 +1,4 @@
-/* What computes here, and what a run holds. */
+/* What computes here, what a run holds, what a configuration would train. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,9 +8,12 @@
 #include "core/compute.h"
 #include "core/matmul.h"
 #include "core/threads.h"
+#include "model/footprint.h"
 #include "run/machine.h"
+#include "run/parent.h"
 #include "run/run.h"
 #include "system/progress.h"
+#include "train/budget.h"
 
 /* "model name : ..." of Linux; "" elsewhere */
 static void cpu_name(char *name, size_t size)
@@ -69,7 +72,9 @@ static void describe_run(const Run *run)
         printf("weights\t%s, train.ema = %g\n",
                run->options.decode_weights == WEIGHTS_EMA ? "moving average" : "raw, beside a moving average",
                run->options.train_ema);
-    printf("trained by\t%s\nvocabulary\t%d\n", run->checkpoint.origin.kernel, run->model->config.vocab_size);
+    printf("trained by\t%s\n", run->checkpoint.origin.kernel);
+    options_print_section(stdout, &run->options, "model");
+    printf("vocabulary\t%d\n", run->model->config.vocab_size);
     printf("parameters\t%zu\t100.0%%\n", params->size);
     for (size_t c = 0; c < sizeof components / sizeof *components; c++) {
         size_t n = 0;
@@ -80,22 +85,70 @@ static void describe_run(const Run *run)
     }
 }
 
+/* ---- a configuration ---- */
+
+/* The vocabulary that training would have: that of the run that it begins with, or what data.vocab_size asks for. */
+static bool vocabulary_of(const Options *o, int *size, Error *error)
+{
+    *size = (int)o->data_vocab_size;
+    if (!*o->train_init_from) return true;
+    Parent parent = {0};
+    Tokenizer *tokenizer = parent_open(&parent, o, error) ? run_tokenizer(parent.folder, &parent.checkpoint, error) : NULL;
+    if (tokenizer) *size = tokenizer_size(tokenizer);
+    const bool good = tokenizer != NULL;
+    tokenizer_free(tokenizer);
+    parent_close(&parent);
+    return good;
+}
+
+static void print_bytes(const char *name, uint64_t bytes, const char *unit)
+{
+    char figure[FIGURE_SIZE];
+    printf("%s\t%s%s\n", name, progress_bytes(figure, (double)bytes), unit);
+}
+
+/* Texts are taken to be larger than a batch. */
+static void describe_plan(const Options *o, int vocab_size)
+{
+    const ModelConfig config = run_model_config(o, vocab_size);
+    const bool validates = *o->data_valid_source != '\0';
+    const BudgetText text = {.n_source = INT64_MAX, .n_target = INT64_MAX, .n_valid = validates ? INT64_MAX : 0,
+                             .n_valid_source = validates ? INT64_MAX : 0};
+    const BudgetNeed need = budget_need(o, &config, &text, false);
+    const Budget available = budget_available("");
+    options_print_section(stdout, o, "model");
+    printf("vocabulary\t%d\nparameters\t%zu\n", vocab_size, footprint_parameters(&config));
+    print_bytes("memory to train", need.total, ", at most");
+    print_bytes("  model and optimizer", need.model, "");
+    print_bytes("  a step", need.step, "");
+    print_bytes("  validation", need.validation, "");
+    char there[FIGURE_SIZE];
+    printf("memory there is\t%s (%s)\n", progress_bytes(there, (double)available.bytes), available.bound);
+}
+
+static bool info_of_run(const CommandLine *line, Error *error)
+{
+    if (line->n_arguments) return error_usage(error, "info describes a model (-m) or a configuration, not both");
+    if (line->n_models > 1) return error_usage(error, "info takes one model; -m is given more than once");
+    Run run;
+    if (!run_open(&run, line->flag[FLAG_MODEL], &line->settings, error)) return false;
+    describe_machine(&run.compute);
+    describe_run(&run);
+    run_close(&run);
+    return true;
+}
+
 bool cmd_info(CommandLine *line, Error *error)
 {
-    if (line->flag[FLAG_MODEL]) {
-        Run run;
-        if (line->n_models > 1) return error_usage(error, "info takes one model; -m is given twice");
-        if (!run_open(&run, line->flag[FLAG_MODEL], &line->settings, error)) return false;
-        describe_machine(&run.compute);
-        describe_run(&run);
-        run_close(&run);
-        return true;
-    }
+    if (line->flag[FLAG_MODEL]) return info_of_run(line, error);
+    const char *config = line->n_arguments ? line->argument[0] : NULL;
     Options options;
-    if (!options_load(&options, NULL, &line->settings, error)) return false;
+    if (!options_load(&options, config, &line->settings, error)) return false;
     Compute compute;
-    bool good = machine_start(&options, &compute, error);
+    int vocab_size = 0;
+    const bool good = machine_start(&options, &compute, error) && (!config || vocabulary_of(&options, &vocab_size, error));
     if (good) describe_machine(&compute);
+    if (good && config) describe_plan(&options, vocab_size);
     options_free(&options);
     return good;
 }

@@ -421,6 +421,16 @@ char *options_differences(const Options *before, const Options *now, const char 
     return text;
 }
 
+void options_print_section(FILE *out, const Options *options, const char *section)
+{
+    for (int i = 0; i < N_OPTIONS; i++) {
+        if (strcmp(table[i].section, section)) continue;
+        char *value = value_text(options, &table[i]);
+        fprintf(out, "%s\t%s\n", table[i].key, value);
+        mem_free(value);
+    }
+}
+
 static void help_section(FILE *out, const char *name, bool apart)
 {
     int section = 0;

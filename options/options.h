@@ -94,6 +94,9 @@ bool options_from_text(Options *options, const char *name, const char *text, Err
  * "  section.key: BEFORE, now NOW\n" each, or NULL if nothing does. Free with mem_free. */
 char *options_differences(const Options *before, const Options *now, const char *section);
 
+/* Print a section's values, a line "section.name\tvalue\n" each. */
+void options_print_section(FILE *out, const Options *options, const char *section);
+
 /* Print the table for people, by section. */
 void options_help(FILE *out);
 /* Print a section of it, or each option of that name ([section.]name); false, and nothing printed, if there is none. */

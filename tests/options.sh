@@ -208,6 +208,21 @@ check "tells the step" grep -qx 'steps	2' "$outside/out"
 check "and the best score" grep -q '^best score	validation BLEU [0-9.]* at step [12]$' "$outside/out"
 check "the components are all parameters" awk -F '\t' '/^parameters/ { all = $2 } /^  / { n += $2 } END { exit !(all > 1000 && n == all) }' \
     "$outside/out"
+grep -e '^model' -e '^vocabulary' -e '^parameters' "$outside/out" | cut -f 1,2 >"$outside/shape"
+check "and the shape" test "$(sed -n 's/^model\.//p' "$outside/shape" | tr '\t\n' '= ')" = \
+    "d_model=8 d_ff=8 heads=2 encoder_layers=1 decoder_layers=1 norm=post activation=relu tie=all "
+check "info of a configuration" ferry 0 info tiny.ini
+check "tells the same shape and number of parameters" sh -c "grep -e '^model' -e '^vocabulary' -e '^parameters' '$outside/out' | cmp - '$outside/shape'"
+check "and the memory, all and in parts" test "$(grep -c -e '^memory to train	[0-9.]* MB' -e '^  a step	[0-9.]* [kM]B$' -e '^  validation	[0-9.]* [kM]B$' \
+    -e '^memory there is	[0-9.]* [kMGTEP]*B (' "$outside/out")" = 4
+check "of a larger one" ferry 0 info tiny.ini --batch-tokens 100000000 --max-length 100000 --d-model 1024 --valid-source '' --valid-target ''
+check "more" grep -q '^memory to train	[0-9.]* TB' "$outside/out"
+check "none for a validation that isn't there" grep -qx '  validation	0 B' "$outside/out"
+check "of what begins with a run that isn't there" ferry 1 info tiny.ini --init-from runs/none
+check "of what begins with another run" ferry 0 info tiny.ini --vocab-size 5000 --init-from runs/tiny
+check "with its vocabulary" grep -qx 'vocabulary	300' "$outside/out"
+check "of both" refused "info describes a model (-m) or a configuration, not both" info -m runs/tiny tiny.ini
+check "of a configuration that isn't there" refused "cannot open the configuration none.ini" info none.ini
 check "info -m of no model" ferry 1 info -m runs/none
 check "a file of words that are no tokens" ferry 1 detokenize -m runs/tiny texts/valid.en
 check "says which line" says "texts/valid.en, line 1: '.*' is not a token of this model"
