@@ -197,11 +197,12 @@ MatmulWeights tape_pack(Tape *tape, const Tensor *weight)
 
 Dropout tape_dropout(Tape *tape, real probability)
 {
+    enum { OP_BITS = 16 }; /* of the place in the random bits; so there may be 2^(RANDOM_PLACE_BITS - OP_BITS) passes */
     if (!tape->dropout || probability <= 0) return (Dropout){.keep_scale = 1};
     Dropout dropout = {.threshold = (uint32_t)lround((double)probability * 65536)};
     CHECK(dropout.threshold < 65536, "dropout of %g", (double)probability);
-    CHECK(tape->n_dropouts < 65536 && tape->pass < 65536, "dropout %u of pass %u", tape->n_dropouts, tape->pass);
+    CHECK(tape->n_dropouts >> OP_BITS == 0, "dropout %u", tape->n_dropouts);
     dropout.keep_scale = (real)(1 / (1 - dropout.threshold / 65536.0));
-    dropout.stream = random_stream(tape->seed, RANDOM_DROPOUT, tape->step, tape->pass << 16 | tape->n_dropouts++);
+    dropout.stream = random_stream(tape->seed, RANDOM_DROPOUT, tape->step, (uint64_t)tape->pass << OP_BITS | tape->n_dropouts++);
     return dropout;
 }

@@ -379,8 +379,8 @@ void KERNEL_NAME(adam)(int n, const AdamStep *step, real *weight, const real *gr
     const AdamStep s = *step;
     for (int i = 0; i < n; i++) {
         real g = gradient[i] * s.gradient_scale;
-        m[i] = s.beta1 * m[i] + (1 - s.beta1) * g;
-        v[i] = s.beta2 * v[i] + (1 - s.beta2) * (g * g);
+        m[i] = s.beta1 * m[i] + s.gain1 * g;
+        v[i] = s.beta2 * v[i] + s.gain2 * (g * g);
         weight[i] -= s.decay * weight[i];
 #ifdef FERRY_FP64
         weight[i] -= s.rate * m[i] / (sqrt(v[i]) * s.v_scale + s.epsilon);

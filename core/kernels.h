@@ -25,6 +25,7 @@ typedef struct Dropout {
 typedef struct AdamStep {
     real gradient_scale; /* from clipping; 1 if none */
     real beta1, beta2;
+    real gain1, gain2; /* 1 - beta, which a beta close to 1 no longer shows once it is rounded to a real */
     real rate;    /* learning rate / (1 - beta1^t) */
     real v_scale; /* 1 / sqrt(1 - beta2^t) */
     real epsilon;

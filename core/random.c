@@ -1,13 +1,19 @@
 #include "core/random.h"
 
+#include <inttypes.h>
 #include <math.h>
 
-RandomStream random_stream(uint64_t seed, RandomPurpose purpose, uint32_t place0, uint32_t place1)
+#include "core/error.h"
+
+RandomStream random_stream(uint64_t seed, RandomPurpose purpose, uint32_t place0, uint64_t place1)
 {
-    /* The upper bits of the seed and the purpose share a key word: seeds up to 2^56 give distinct keys. */
+    CHECK(place1 >> RANDOM_PLACE_BITS == 0, "place %" PRIu64, place1);
+    /* The upper bits of the seed share a key word with place1's (4 bits) and the purpose (4): seeds up to 2^56 give distinct
+     * keys. */
+    const uint32_t above = (uint32_t)(place1 >> 32) << 4 | (uint32_t)purpose;
     return (RandomStream){
-        .key = {(uint32_t)seed, (uint32_t)(seed >> 32) ^ ((uint32_t)purpose << 24)},
-        .place = {place0, place1},
+        .key = {(uint32_t)seed, (uint32_t)(seed >> 32) ^ (above << 24)},
+        .place = {place0, (uint32_t)place1},
     };
 }
 

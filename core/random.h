@@ -18,12 +18,14 @@ typedef enum RandomPurpose {
 
 /* A stream of random bits: the key and the upper half of the counter. The lower half is the position in the stream. */
 typedef struct RandomStream {
-    uint32_t key[2];   /* seed and purpose */
+    uint32_t key[2];   /* seed, purpose, and the upper bits of a large place1 */
     uint32_t place[2]; /* upper half of the counter: e.g. (step, op) */
 } RandomStream;
 
-/* The stream of `purpose` under `seed` at a place, e.g. (epoch, 0) or (step, op). */
-RandomStream random_stream(uint64_t seed, RandomPurpose purpose, uint32_t place0, uint32_t place1);
+/* The stream of `purpose` under `seed` at a place, e.g. (epoch, 0) or (step, op). place1 < 2^RANDOM_PLACE_BITS: what doesn't fit
+ * into the counter stands beside the purpose, in the key. */
+enum { RANDOM_PLACE_BITS = 36 };
+RandomStream random_stream(uint64_t seed, RandomPurpose purpose, uint32_t place0, uint64_t place1);
 
 /* The four 32-bit words at `position` of the stream. */
 void random_block(const RandomStream *stream, uint64_t position, uint32_t out[4]);

@@ -1,5 +1,6 @@
 #include "run/adam.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -46,6 +47,22 @@ void adam_swap_ema(Adam *adam, Params *params)
     }
 }
 
+/* 1 - beta. That of the rounded beta, while rounding changes it by less than a thousandth: such is Adam as it is usually computed.
+ * Beyond, as for 0.999999999, whose float is 1, the true one. */
+static real gain(double beta)
+{
+    const double rounded = 1 - (double)(real)beta, gain = 1 - beta;
+    return (real)(fabs(rounded - gain) < 1e-3 * gain ? rounded : gain);
+}
+
+/* Of a gradient so small that its square vanishes among the reals, v knows nothing: what divides then must not be smaller than
+ * the gradient may be. Far below any usual epsilon. */
+static real epsilon(const Adam *adam)
+{
+    const double least = sizeof(real) == 4 ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
+    return (real)fmax(adam->epsilon, sqrt(least / (1 - adam->beta2)));
+}
+
 void adam_update(Adam *adam, Params *params, double learning_rate, double gradient_scale)
 {
     CHECK(adam->size == params->size, "%zu moments, %zu parameters", adam->size, params->size);
@@ -55,9 +72,11 @@ void adam_update(Adam *adam, Params *params, double learning_rate, double gradie
         .gradient_scale = (real)gradient_scale,
         .beta1 = (real)adam->beta1,
         .beta2 = (real)adam->beta2,
+        .gain1 = gain(adam->beta1),
+        .gain2 = gain(adam->beta2),
         .rate = (real)(learning_rate / (1 - pow(adam->beta1, t))),
         .v_scale = (real)(1 / sqrt(1 - pow(adam->beta2, t))),
-        .epsilon = (real)adam->epsilon,
+        .epsilon = epsilon(adam),
         .decay = (real)(learning_rate * adam->weight_decay),
         .ema_rate = (real)(1 - fmin(adam->ema_decay, (1 + t) / (10 + t))),
     };

@@ -134,6 +134,60 @@ START_TEST(moving_average_only_looks_on)
 }
 END_TEST
 
+/* Betas of which a float knows only 1, or little more: 1 - beta must be theirs. */
+START_TEST(betas_next_to_one)
+{
+    static const double betas[][2] = {{0.999999, 0.999999999}, {0.9, 0.99999997}, {0.99999, 0.999999}, {0, 0}};
+    for (size_t b = 0; b < sizeof betas / sizeof *betas; b++) {
+        const double beta1 = betas[b][0], beta2 = betas[b][1];
+        Params params = new_params();
+        double *x = mem_alloc(SIZE * sizeof *x), *m = mem_zalloc(SIZE * sizeof *m), *v = mem_zalloc(SIZE * sizeof *v);
+        for (int i = 0; i < SIZE; i++) x[i] = params.value[i];
+        Adam adam;
+        adam_init(&adam, SIZE, beta1, beta2, 1e-9);
+        for (int t = 1; t <= 4; t++) {
+            set_gradient(&params, t);
+            for (int i = 0; i < SIZE; i++) {
+                const double g = params.grad[i];
+                m[i] = beta1 * m[i] + (1 - beta1) * g;
+                v[i] = beta2 * v[i] + (1 - beta2) * g * g;
+                x[i] -= 0.01 * (m[i] / (1 - pow(beta1, t))) / (sqrt(v[i] / (1 - pow(beta2, t))) + 1e-9);
+            }
+            adam_update(&adam, &params, 0.01, 1);
+        }
+        for (int i = 0; i < SIZE; i++)
+            ck_assert_msg(fabs(params.value[i] - x[i]) < 1e-5 * fmax(1, fabs(x[i])), "beta %g, %.9g, element %d: %.9g, not %.9g",
+                          beta1, beta2, i, params.value[i], x[i]);
+        mem_free(x);
+        mem_free(m);
+        mem_free(v);
+        adam_free(&adam);
+        params_free(&params);
+    }
+}
+END_TEST
+
+/* Gradients whose squares vanish among the reals: no weight moves by more than some learning rates. */
+START_TEST(gradients_without_squares)
+{
+    static const double epsilons[] = {1e-20, 1e-9}, betas[] = {0, 0.98, 0.999999999};
+    for (int e = 0; e < 2; e++)
+        for (int b = 0; b < 3; b++) {
+            Params params = new_params();
+            Adam adam;
+            adam_init(&adam, SIZE, 0.9, betas[b], epsilons[e]);
+            memset(params.value, 0, SIZE * sizeof(real));
+            for (int i = 0; i < SIZE; i++) params.grad[i] = (real)pow(10, -i % 40);
+            for (int t = 1; t <= 10; t++) adam_update(&adam, &params, 0.001, 1);
+            for (int i = 0; i < SIZE; i++)
+                ck_assert_msg(fabs(params.value[i]) < 10 * 0.002, "epsilon %g, beta2 %.9g, gradient %g: moved by %g", epsilons[e],
+                              betas[b], params.grad[i], params.value[i]);
+            adam_free(&adam);
+            params_free(&params);
+        }
+}
+END_TEST
+
 START_TEST(norm)
 {
     const Adam adam = {.kernels = compute_best().kernels};
@@ -189,6 +243,8 @@ Suite *suite_adam(void)
     tcase_add_test(tcase, follows_the_algorithm);
     tcase_add_test(tcase, weight_decay_and_moving_average);
     tcase_add_test(tcase, moving_average_only_looks_on);
+    tcase_add_test(tcase, betas_next_to_one);
+    tcase_add_test(tcase, gradients_without_squares);
     tcase_add_test(tcase, norm);
     tcase_add_test(tcase, any_number_of_threads);
     suite_add_tcase(suite, tcase);

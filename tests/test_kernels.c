@@ -477,6 +477,8 @@ START_TEST(adam)
                 .gradient_scale = (real)clip,
                 .beta1 = (real)beta1,
                 .beta2 = (real)beta2,
+                .gain1 = (real)(1 - beta1),
+                .gain2 = (real)(1 - beta2),
                 .rate = (real)(rate / (1 - pow(beta1, t))),
                 .v_scale = (real)(1 / sqrt(1 - pow(beta2, t))),
                 .epsilon = (real)epsilon,

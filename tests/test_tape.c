@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/random.h"
 #include "tests/sample.h"
 #include "tests/suites.h"
 
@@ -108,12 +109,33 @@ START_TEST(changes_no_bit)
 }
 END_TEST
 
+/* As many as train.accumulate may be, and of each as many ops as 1,000 layers have: all have other random bits. */
+START_TEST(every_pass_has_its_own_dropout)
+{
+    static const uint32_t passes[] = {0, 1, 2, 65535, 65536, 65537, 2 * 65536, 999999}, skipped[] = {0, 1, 65534};
+    enum { PASSES = sizeof passes / sizeof *passes, SKIPPED = sizeof skipped / sizeof *skipped };
+    RandomStream stream[PASSES * SKIPPED];
+    for (int i = 0; i < PASSES * SKIPPED; i++) {
+        Tape tape = {.dropout = true, .seed = 7, .step = 3, .pass = passes[i / SKIPPED], .n_dropouts = skipped[i % SKIPPED]};
+        stream[i] = tape_dropout(&tape, (real)0.5).stream;
+        const RandomStream next = tape_dropout(&tape, (real)0.5).stream;
+        ck_assert_int_ne(memcmp(&stream[i], &next, sizeof next), 0);
+        for (int j = 0; j < i; j++) ck_assert_int_ne(memcmp(&stream[i], &stream[j], sizeof *stream), 0);
+    }
+    /* the places of a run of before, whose passes were fewer */
+    const RandomStream before = random_stream(7, RANDOM_DROPOUT, 3, 65535u << 16 | 1u);
+    ck_assert_mem_eq(&stream[3 * SKIPPED + 1], &before, sizeof before);
+    ck_assert_uint_eq(before.key[1], (uint32_t)RANDOM_DROPOUT << 24);
+}
+END_TEST
+
 Suite *suite_tape(void)
 {
     Suite *suite = suite_create("tape");
     TCase *tcase = tcase_create("observer");
     tcase_add_test(tcase, sees_every_op_both_ways);
     tcase_add_test(tcase, changes_no_bit);
+    tcase_add_test(tcase, every_pass_has_its_own_dropout);
     suite_add_tcase(suite, tcase);
     return suite;
 }
