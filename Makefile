@@ -124,6 +124,6 @@ toy-data: $(BUILD)/data/toy/generate ## write data/toy/*.gz anew from its gramma
 $(BUILD)/data/toy/generate: $(TOY_SRC:%.c=$(BUILD)/%.o)
 	$(LINK) -o $@ $^ -lz -lm $(LDLIBS)
 
-include make/measure.mk make/faults.mk make/install.mk
+include make/measure.mk make/faults.mk make/install.mk make/deb.mk
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

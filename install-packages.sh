@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that Ferry needs and this machine lacks: ./install-packages.sh build|test|fuzz|analyze|valgrind|man.
+# Installs the Debian packages that Ferry needs and this machine lacks: ./install-packages.sh build|test|fuzz|analyze|valgrind|man|deb.
 # Quick and silent when nothing is missing. Elsewhere than on Debian and its kin, says what to install. Touches nothing else.
 # shellcheck disable=SC2317 # the look_for functions are called by name
 set -u
@@ -23,8 +23,9 @@ fuzz) wanted="tools headers openblas fuzzer" ;;
 analyze) wanted="tools headers check analyzers" ;;
 valgrind) wanted="tools headers openblas valgrind" ;;
 man) wanted="pages" ;;
+deb) wanted="tools headers packaging" ;;
 *)
-    echo "usage: $0 build|test|fuzz|analyze|valgrind|man" >&2
+    echo "usage: $0 build|test|fuzz|analyze|valgrind|man|deb" >&2
     exit 2
     ;;
 esac
@@ -96,6 +97,13 @@ look_for_analyzers() {
 look_for_pages() {
     has_command mandoc || lack mandoc "mandoc"
     has_command zsh || lack zsh "zsh"
+}
+# The build of packages asks dpkg for its libraries, so that headers from elsewhere don't do.
+look_for_packaging() {
+    has_command dpkg-buildpackage || lack dpkg-dev "dpkg-buildpackage"
+    has_command dh || lack debhelper "debhelper"
+    has_command lintian || lack lintian "lintian"
+    has_command debootstrap || lack debootstrap "debootstrap"
 }
 look_for_valgrind() { has_command valgrind || lack valgrind "valgrind"; }
 

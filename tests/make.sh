@@ -40,6 +40,8 @@ make -s help >"$work/help"
 for goal in toy test bench fuzz install uninstall man clean; do
     check "make help tells $goal" grep -q "^  make $goal  *[^ ]" "$work/help"
 done
+check "the Debian package has the Makefile's version" \
+    test "$(sed -n 's/^VERSION *= *//p' Makefile)" = "$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)"
 check "make check is make test" eval 'make -n check | grep -q tests/run.sh'
 
 # 32 bits, by the preprocessor alone: headers of such a system need not be there.
