@@ -57,9 +57,9 @@ static bool newest(const char *run, int64_t last, const Options *options, Paths 
     for (int i = 0; i < n; i++)
         if (step[i] % checkpoint_every == 0) step[n_due++] = step[i];
     const bool good = (n_due > 0 && n_due >= last) ||
-                      error_set(error, "%s has %d checkpoints at multiples of train.checkpoint_every = %" PRId64
+                      error_set(error, "%s has %d checkpoint%s at multiples of train.checkpoint_every = %" PRId64
                                 "%s; train.keep says how many a run keeps; others can be named one by one", run, n_due,
-                                checkpoint_every, last ? ", fewer than --last asks for" : "");
+                                plural(n_due), checkpoint_every, last ? ", fewer than --last asks for" : "");
     const int first = last ? n_due - (int)last : n_due > keep ? n_due - (int)keep : 0;
     paths->path = mem_alloc((size_t)n * sizeof *paths->path);
     for (int i = first; good && i < n_due; i++) {

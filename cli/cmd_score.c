@@ -161,8 +161,9 @@ static void report(const Totals *totals)
 {
     char perplexity[NUMBER_SIZE];
     const double mean = totals->n_tokens ? -totals->log_probability / (double)totals->n_tokens : 0;
-    fprintf(stderr, "perplexity %s: %" PRId64 " sentences, %" PRId64 " tokens (ends counted)\n",
-            number_write_digits(perplexity, exp(mean), 6), totals->n_sentences, totals->n_tokens);
+    fprintf(stderr, "perplexity %s: %" PRId64 " sentence%s, %" PRId64 " token%s (ends counted)\n",
+            number_write_digits(perplexity, exp(mean), 6), totals->n_sentences, plural(totals->n_sentences), totals->n_tokens,
+            plural(totals->n_tokens));
 }
 
 bool cmd_score(CommandLine *line, Error *error)

@@ -7,6 +7,7 @@
 #define FERRY_CORE_ERROR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef enum ErrorCode {
     ERROR_NONE = 0,
@@ -28,6 +29,12 @@ bool error_usage(Error *error, const char *format, ...) FERRY_PRINTF(2, 3);
 
 /* Put "context: " before the message that is there. Returns false. */
 bool error_context(Error *error, const char *format, ...) FERRY_PRINTF(2, 3);
+
+/* The end of a counted noun: "%d file%s", n, plural(n). */
+static inline const char *plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
 
 /* Who takes warnings: complete sentences without a newline, valid during the call. */
 typedef struct WarningSink {

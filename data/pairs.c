@@ -45,8 +45,9 @@ static bool read_to_end(LineReader *reader, Error *error)
 static int unequal(LineReader *source, LineReader *target, Error *error)
 {
     if (!read_to_end(source, error) || !read_to_end(target, error)) return -1;
-    error_set(error, "%s has %" PRId64 " lines but %s has %" PRId64 ": line n of one must be the translation of line n of the "
-              "other", lines_name(source), lines_number(source), lines_name(target), lines_number(target));
+    error_set(error, "%s has %" PRId64 " line%s but %s has %" PRId64 ": line n of one must be the translation of line n of the "
+              "other", lines_name(source), lines_number(source), plural(lines_number(source)), lines_name(target),
+              lines_number(target));
     return -1;
 }
 

@@ -100,8 +100,8 @@ bool run_newest(const char *folder, Checkpoint *checkpoint, bool *found, Error *
     if (n && !*found)
         return error_set(
             error,
-            "none of the %d checkpoints in %s is sound; train into another folder (--run), or remove them to start anew", n,
-            folder);
+            "none of the %d checkpoint%s in %s is sound; train into another folder (--run), or remove what is there to start anew",
+            n, plural(n), folder);
     return true;
 }
 

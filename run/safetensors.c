@@ -387,7 +387,8 @@ static bool order_tensors(Safetensors *file, Error *error)
         end += tensor_bytes(&file->tensor[i]);
     }
     if (end != in->map + in->map_bytes)
-        return error_set(error, "%zu bytes follow the last tensor", (size_t)(in->map + in->map_bytes - end));
+        return error_set(error, "%td byte%s behind the last tensor", in->map + in->map_bytes - end,
+                         plural(in->map + in->map_bytes - end));
     in->names = names_of_tensors(file->tensor, file->n_tensors);
     const char *twice = sort_names(in->names, file->n_tensors);
     return !twice || error_set(error, "tensor %.100s is there twice", twice);

@@ -102,13 +102,13 @@ mistake() { # MESSAGE FLAG...
     shift
     train 2 mistake "$@" && says "$message" && ! [ -e "$work/mistake" ]
 }
-check "too few weights" mistake 'has 1 numbers, not 2' --train-pairs 'pairs pairs' --train-weight 1
+check "too few weights" mistake 'has 1 number, not 2' --train-pairs 'pairs pairs' --train-weight 1
 check "a weight that is no number" mistake "'x': expected a number" --train-pairs pairs --train-weight x
 check "no weight at all" mistake 'all weights are 0' --train-pairs pairs --train-weight 0
 check "standard input twice" mistake 'twice' --train-pairs '- -'
 check "a set without a reference" mistake 'expected NAME=SOURCE,REFERENCE' --train-pairs pairs --tests test=a
 check "a symbol that can't be one" mistake "'<s>' can't be a symbol" --train-pairs pairs --symbols '<2fr> <s>'
-check "two sources, one target" mistake '2 source files but 1 target files' --train-source 'one.en one.en' --train-target one.fr
+check "two sources, one target" mistake '2 source files but 1 target file:' --train-source 'one.en one.en' --train-target one.fr
 check "nothing to train on" mistake 'data.train_source is not set' --train-pairs ''
 
 # ---- symbols, and text that is tokenized ----

@@ -243,7 +243,7 @@ static const struct {
     {"{\"a\":", 0, "well-formed"},
     {"{} {}", 0, "goes on"},
     {"{" A("[2]", "0", "8") "}", 7, "only 7 bytes"},
-    {"{" A("[2]", "0", "8") "}", 9, "1 bytes follow"},
+    {"{" A("[2]", "0", "8") "}", 9, "1 byte behind the last tensor"},
     {"{" A("[2]", "0", "7") "}", 8, "don't fit"},
     {"{" A("[2]", "8", "0") "}", 8, "don't fit"},
     {"{" A("[3]", "0", "8") "}", 8, "don't fit"},

@@ -62,6 +62,18 @@ check "a learning rate far too high" train 1 diverges --max-steps 90 --norm pre 
     --d-model 64 --encoder-layers 4
 check "ends with the step and the way out" says 'step [0-9]*: the loss is .* lower train.learning_rate'
 
+head -n 1 "$work/train.en" >"$work/one.en"
+head -n 1 "$work/train.fr" >"$work/one.fr"
+check "one of everything" train 0 one --train-source "$work/one.en" --train-target "$work/one.fr" --valid-source "$work/one.en" \
+    --valid-target "$work/one.fr" --max-steps 1 --threads 1
+check "is told in the singular" says '^training: 1 pair, '
+check "also of validation" says '^validation: 1 pair, '
+check "also of threads and heads" test "$(grep -c -e ', 1 thread;' -e ', 1 head,' "$work/err")" = 2
+plurals() { sed 's/1 + 1 layers//' "$work/err" | grep -E '(^|[^0-9.])1 [a-z]+s( |,|;|:|$)'; }
+no_plurals() { ! plurals; }
+check "no plural of one" no_plurals
+check "lines, too" refused 1 'one.en has 1 line but .*train.fr has 100' --train-source "$work/one.en"
+
 # ---- files of the run ----
 
 check "six steps" train 0 run --max-steps 6

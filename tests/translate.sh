@@ -124,6 +124,10 @@ m="-m $work/one"
     check "are what the search counted" same counted scores
     check "perplexity" grep -q '^perplexity [0-9.]*: [0-9]* sentences, [0-9]* tokens' "$work/err"
     check "scores by token" into by_token score $m --token-scores "$work/test.en" "$work/test.fr"
+    head -n 1 "$work/test.en" >"$work/one.en"
+    head -n 1 "$work/test.fr" >"$work/one.fr"
+    check "one score" into scores score $m "$work/one.en" "$work/one.fr"
+    check "is of one sentence" grep -q ': 1 sentence, ' "$work/err"
     check "scores of text" into scores score $m --batch-tokens 1 "$work/test.en" "$work/test.fr"
     cut -f 1 "$work/by_token" >"$work/again"
     check "are the same" same scores again

@@ -81,8 +81,8 @@ static bool add_two_sides(Corpora *corpora, FileList *source, FileList *target, 
                            "data.%s_%s=FILE", which, missing == source ? "source" : "target", which,
                            missing == source ? "source" : "target");
     if (source->n != target->n)
-        return error_usage(error, "%d source files but %d target files are named: file n of one side goes with file n of the "
-                           "other", source->n, target->n);
+        return error_usage(error, "there are %d source file%s but %d target file%s: file n of one side goes with file n of "
+                           "the other", source->n, plural(source->n), target->n, plural(target->n));
     for (int i = 0; i < source->n; i++) {
         corpora->corpus[corpora->n++] = (Corpus){.source = source->path[i], .target = target->path[i], .weight = 1};
         source->path[i] = target->path[i] = NULL;
@@ -95,8 +95,8 @@ static bool set_weights(Corpora *corpora, const char *value, Error *error)
     FileList weights = lines_file_list(value);
     bool good = !weights.n || weights.n == corpora->n;
     if (!good)
-        error_usage(error, "data.train_weight has %d numbers, not %d: it takes one for each file of data.train_source, then "
-                    "of data.train_pairs", weights.n, corpora->n);
+        error_usage(error, "data.train_weight has %d number%s, not %d: it takes one for each file of data.train_source, "
+                    "then of data.train_pairs", weights.n, plural(weights.n), corpora->n);
     double sum = 0;
     for (int i = 0; i < weights.n && good; i++) {
         double *weight = &corpora->corpus[i].weight;
@@ -259,7 +259,7 @@ BitextFilter corpora_validation_filter(const Options *o)
 static void say_counts(const BitextCounts *c, const char *skips)
 {
     char source[FIGURE_SIZE], target[FIGURE_SIZE];
-    fprintf(stderr, "%" PRId64 " pairs, %s source and %s target tokens", c->n_pairs,
+    fprintf(stderr, "%" PRId64 " pair%s, %s source and %s target tokens", c->n_pairs, plural(c->n_pairs),
             progress_count(source, (double)c->n_tokens_source), progress_count(target, (double)c->n_tokens_target));
     const struct {
         int64_t n;
@@ -269,7 +269,8 @@ static void say_counts(const BitextCounts *c, const char *skips)
         {c->n_too_long, "longer than data.max_length"}, {c->n_unequal, "beyond data.length_ratio"},
     };
     if (c->n_pairs < c->n_lines)
-        fprintf(stderr, "; %s %" PRId64 " of %" PRId64 " lines", skips, c->n_lines - c->n_pairs, c->n_lines);
+        fprintf(stderr, "; %s %" PRId64 " of %" PRId64 " line%s", skips, c->n_lines - c->n_pairs, c->n_lines,
+                plural(c->n_lines));
     const char *separator = ": ";
     for (size_t i = 0; i < sizeof skipped / sizeof *skipped; i++) {
         if (!skipped[i].n) continue;

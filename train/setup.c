@@ -113,7 +113,8 @@ static bool check_epoch(const Bitext *bitext, Error *error)
 {
     const uint64_t n = batches_epoch_pairs(bitext);
     if (n && n <= UINT32_MAX) return true;
-    return error_usage(error, "an epoch has %" PRIu64 " pairs by data.train_weight; it may have 1 to 4294967295", n);
+    return error_usage(error, "an epoch has %" PRIu64 " pair%s by data.train_weight; it may have 1 to 4294967295", n,
+                       plural((int64_t)n));
 }
 
 static bool load_validation(Trainer *t, Error *error)
@@ -235,10 +236,11 @@ static void say_model(const Trainer *t)
     const ModelConfig *c = &t->model->config;
     char count[FIGURE_SIZE];
     fprintf(stderr,
-            "model: %d + %d layers, d_model %d, d_ff %d, %d heads, %s-norm, %d tokens in the vocabulary: %s parameters\n",
-            c->encoder_layers, c->decoder_layers, c->d_model, c->d_ff, c->heads, c->norm == MODEL_PRE_NORM ? "pre" : "post",
+            "model: %d + %d layers, d_model %d, d_ff %d, %d head%s, %s-norm, %d tokens in the vocabulary: %s parameters\n",
+            c->encoder_layers, c->decoder_layers, c->d_model, c->d_ff, c->heads, plural(c->heads), c->norm == MODEL_PRE_NORM ? "pre" : "post",
             c->vocab_size, progress_count(count, (double)t->model->params.size));
-    fprintf(stderr, "products by %s, %d threads; run folder %s\n", t->compute_name, threads_count(), t->folder);
+    const int n_threads = threads_count();
+    fprintf(stderr, "products by %s, %d thread%s; run folder %s\n", t->compute_name, n_threads, plural(n_threads), t->folder);
     if (t->parent.folder)
         fprintf(stderr, "beginning with the weights and the tokenizer of %s\n", t->parent.checkpoint.path);
     if (t->resumes) fprintf(stderr, "going on from step %" PRId64 "\n", t->state.step);

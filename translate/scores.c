@@ -10,8 +10,8 @@
 static bool check_lines(const char *name, size_t n, const char *other, size_t n_other, const char *relation, Error *error)
 {
     if (n != n_other)
-        return error_set(error, "%s has %zu lines, but %s has %zu; line n of one must %s line n of the other", name, n, other,
-                         n_other, relation);
+        return error_set(error, "%s has %zu line%s, but %s has %zu; line n of one must %s line n of the other", name, n,
+                         plural((int64_t)n), other, n_other, relation);
     return n || error_set(error, "%s is empty", name);
 }
 
