@@ -4,12 +4,21 @@
 #include <string.h>
 
 #include "core/threads.h"
+#include "system/control_groups.h"
 
 /* NULL for what isn't set, or set to nothing */
 static const char *environment(const char *name)
 {
     const char *value = getenv(name);
     return value && *value ? value : NULL;
+}
+
+/* For train.threads = 0: what OMP_NUM_THREADS says; else OpenMP has all processors that the process may run on, of which a
+ * quota may allow only a part of the time. More threads than that wait for each other in turn, and are slower than fewer. */
+static int automatic_threads(void)
+{
+    const int processors = control_groups_processors("");
+    return !environment("OMP_NUM_THREADS") && processors < threads_count() ? processors : 0;
 }
 
 bool machine_start(const Options *options, Compute *compute, Error *error)
@@ -24,7 +33,7 @@ bool machine_start(const Options *options, Compute *compute, Error *error)
         if (!compute->blas && wanted) return error_set(error, "train.matmul = openblas: %s", missing.text);
         if (!compute->blas) warn("%s; going on with slower products of our own", missing.text);
     }
-    threads_set((int)options->train_threads);
+    threads_set(options->train_threads > 0 ? (int)options->train_threads : automatic_threads());
     return true;
 }
 

@@ -78,6 +78,11 @@ check "info" run 0 info
 check "info is a table of two columns" awk -F '\t' 'NF != 2 || $1 == "" || $2 == "" { exit 1 }' "$work/out"
 check "info tells what computes" out_has '^products	packed '
 cp "$work/out" "$work/info"
+if command -v taskset >/dev/null && taskset -c 0 true; then
+    bound() { env -u OMP_NUM_THREADS taskset -c 0 "$FERRY" info "$@" | grep -qx "threads	$number"; }
+    number=1 check "bound to one processor: one thread" bound
+    number=3 check "unless threads are asked for" bound --threads 3
+fi
 check "info says the same where the waiting policy is not set" sh -c "env -u OMP_WAIT_POLICY '$FERRY' info | cmp - '$work/info'"
 export FERRY_ISA=none
 check "instructions that this machine has not: a warning" run 0 info

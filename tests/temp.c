@@ -4,9 +4,11 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 #include "core/memory.h"
+#include "system/files.h"
 
 char *temp_folder(void)
 {
@@ -36,6 +38,15 @@ char *temp_file(const char *folder, const char *name, const void *bytes, size_t 
     if (n) ck_assert_uint_eq(fwrite(bytes, 1, n, file), n);
     ck_assert_int_eq(fclose(file), 0);
     return path;
+}
+
+void temp_put(const char *root, const char *path, const char *text)
+{
+    Error error = {0};
+    char *whole = path_join(root, path), *folder = path_folder(whole);
+    ck_assert_msg(folder_make(folder, &error) && file_write_all(whole, text, strlen(text), &error), "%s", error.text);
+    mem_free(folder);
+    mem_free(whole);
 }
 
 void temp_gzip(Text *out, const void *bytes, size_t n)

@@ -6,8 +6,9 @@
 #include "core/kernels.h"
 #include "core/memory.h"
 #include "core/threads.h"
+#include "data/batches.h"
+#include "model/footprint.h"
 #include "run/run.h"
-#include "system/files.h"
 #include "tests/suites.h"
 #include "tests/temp.h"
 #include "train/budget.h"
@@ -27,11 +28,7 @@ static void teardown(void)
 
 static void put(const char *path, const char *text)
 {
-    Error error = {0};
-    char *whole = path_join(root, path), *folder = path_folder(whole);
-    ck_assert_msg(folder_make(folder, &error) && file_write_all(whole, text, strlen(text), &error), "%s", error.text);
-    mem_free(folder);
-    mem_free(whole);
+    temp_put(root, path, text);
 }
 
 static void assert_available(uint64_t bytes, const char *bound)
@@ -160,6 +157,35 @@ START_TEST(what_does_not_fit_is_refused_with_a_way_out)
 }
 END_TEST
 
+START_TEST(what_is_needed)
+{
+    Options options;
+    options_init(&options);
+    const ModelConfig config = run_model_config(&options, (int)options.data_vocab_size);
+    const BudgetNeed need = budget_need(&options, &config, &text, false), addresses = budget_need(&options, &config, &text, true);
+    const uint64_t parameters = footprint_parameters(&config) * sizeof(real);
+    ck_assert_uint_eq(addresses.model - need.model, 2 * ((uint64_t)64 << 20)); /* malloc's, for each of two threads */
+    ck_assert_uint_eq(addresses.step, need.step);
+    ck_assert_uint_eq(addresses.validation - parameters, 2 * (need.validation - parameters));
+    options.train_ema = 0.9;
+    ck_assert_uint_eq(budget_need(&options, &config, &text, false).model, need.model + parameters);
+    /* A pair may be longer than a batch. */
+    options.train_batch_tokens = 10;
+    options.data_max_length = 1000;
+    const BudgetNeed long_pairs = budget_need(&options, &config, &text, false);
+    options.train_batch_tokens = 1001;
+    ck_assert_uint_eq(budget_need(&options, &config, &text, false).arena, long_pairs.arena);
+    /* Batches of a step: no more than an epoch has. */
+    options.train_accumulate = 100;
+    const uint64_t hundred = budget_need(&options, &config, &text, false).step - long_pairs.step;
+    ck_assert(hundred >= 99 * 12 * 1000 && hundred <= 100 * 40 * 1000);
+    options.train_accumulate = 1000000;
+    const uint64_t million = budget_need(&options, &config, &text, false).step - long_pairs.step;
+    ck_assert(million >= 1000000 * sizeof(BatchBuffer) && million <= 1000000 * (sizeof(BatchBuffer) + 40));
+    options_free(&options);
+}
+END_TEST
+
 Suite *suite_budget(void)
 {
     Suite *suite = suite_create("budget");
@@ -169,6 +195,7 @@ Suite *suite_budget(void)
     tcase_add_test(tcase, control_groups);
     tcase_add_test(tcase, control_groups_of_the_first_version);
     tcase_add_test(tcase, limits_of_the_process);
+    tcase_add_test(tcase, what_is_needed);
     tcase_add_test(tcase, what_does_not_fit_is_refused_with_a_way_out);
     suite_add_tcase(suite, tcase);
     return suite;

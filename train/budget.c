@@ -1,15 +1,16 @@
 #include "train/budget.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/memory.h"
 #include "core/threads.h"
+#include "data/batches.h"
 #include "model/footprint.h"
+#include "system/control_groups.h"
 #include "system/progress.h"
 
 /* ---- what there is ---- */
@@ -24,68 +25,22 @@ static uint64_t minus(uint64_t limit, uint64_t used)
     return limit > used ? limit - used : 0;
 }
 
-/* The files of /proc and /sys that are read here have short lines. */
-enum { MOST_LINE = 4096 };
-
-/* The number behind `key` at the beginning of a line (key "": the first number of the file); false if there is none. */
-static bool read_number(const char *folder, const char *name, const char *key, uint64_t *number)
-{
-    char line[MOST_LINE], *path = mem_format("%s/%s", folder, name), *end;
-    FILE *file = fopen(path, "re");
-    mem_free(path);
-    if (!file) return false;
-    const size_t n = strlen(key);
-    bool found = false;
-    while (!found && fgets(line, sizeof line, file)) {
-        if (strncmp(line, key, n)) continue;
-        *number = strtoull(line + n, &end, 10);
-        found = end > line + n;
-    }
-    fclose(file);
-    return found;
-}
-
-/* One version of control groups: where they are mounted, what its line in /proc/self/cgroup contains, the names of its
- * files, and the line of memory.stat with the file cache, which is given up when memory is short. */
+/* The names of a version's files, and the line of memory.stat with the file cache, which is given up when memory is short. */
 static const struct Control {
-    const char *mark, *mount, *limit, *used, *cache;
+    const char *limit, *used, *cache;
 } controls[] = {
-    {"0::/", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "},
-    {":memory:/", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "},
+    {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "},
+    {"memory.max", "memory.current", "inactive_file "},
 };
 
-/* The group `path` (which begins with a slash) and those that it lies in; a container may see only some of them. */
-static void lower_by_groups(Budget *budget, const char *root, const struct Control *control, char *path)
+static void lower_by_group(void *context, const char *folder, int version)
 {
-    for (;;) {
-        char *folder = mem_format("%s%s%s", root, control->mount, path);
-        uint64_t limit, used, cache = 0;
-        if (read_number(folder, control->limit, "", &limit) && read_number(folder, control->used, "", &used)) {
-            read_number(folder, "memory.stat", control->cache, &cache);
-            lower(budget, minus(limit, minus(used, cache)), "the memory limit of this container or control group",
-                  false);
-        }
-        mem_free(folder);
-        char *slash = strrchr(path, '/');
-        if (!slash) return;
-        *slash = '\0';
-    }
-}
-
-static void lower_by_control(Budget *budget, const char *root)
-{
-    char line[MOST_LINE], *path = mem_format("%s/proc/self/cgroup", root);
-    FILE *file = fopen(path, "re");
-    mem_free(path);
-    if (!file) return;
-    while (fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
-        for (size_t i = 0; i < sizeof controls / sizeof *controls; i++) {
-            char *at = strstr(line, controls[i].mark);
-            if (at) lower_by_groups(budget, root, &controls[i], at + strlen(controls[i].mark) - 1);
-        }
-    }
-    fclose(file);
+    const struct Control *control = &controls[version - 1];
+    uint64_t limit, used, cache = 0;
+    if (!control_groups_number(folder, control->limit, "", &limit) || !control_groups_number(folder, control->used, "", &used))
+        return;
+    control_groups_number(folder, "memory.stat", control->cache, &cache);
+    lower(context, minus(limit, minus(used, cache)), "the memory limit of this container or control group", false);
 }
 
 /* ulimit -v and -d. What is in use already is counted in pages, the second and the sixth number of statm. */
@@ -111,10 +66,10 @@ Budget budget_available(const char *root)
     Budget budget = {UINT64_MAX, "nothing", false};
     uint64_t kilobytes;
     char *proc = mem_format("%s/proc", root);
-    if (read_number(proc, "meminfo", "MemAvailable:", &kilobytes))
+    if (control_groups_number(proc, "meminfo", "MemAvailable:", &kilobytes))
         lower(&budget, kilobytes * 1024, "what this machine has left", false);
     mem_free(proc);
-    lower_by_control(&budget, root);
+    control_groups_visit(root, "memory", lower_by_group, &budget);
     lower_by_limits(&budget);
     return budget;
 }
@@ -134,6 +89,15 @@ static uint64_t search_bytes(const Options *o, const ModelConfig *config, const 
     return footprint_search(config, (size_t)n_source, (size_t)n_seq, (size_t)n_rows, 1);
 }
 
+/* The batches of a step, all of which are there at once: buffers that grow by doubling, a number a source token and two a target
+ * token; however many there may be, they come from one epoch. */
+static uint64_t batches_bytes(const Options *o, const BudgetText *text, int64_t most)
+{
+    const double n = (double)o->train_accumulate * (double)most;
+    const double n_source = fmin(n, (double)text->n_source), n_target = fmin(n, (double)text->n_target);
+    return (uint64_t)o->train_accumulate * sizeof(BatchBuffer) + (uint64_t)(2 * sizeof(int32_t) * (n_source + 2 * n_target));
+}
+
 BudgetNeed budget_need(const Options *o, const ModelConfig *config, const BudgetText *text, bool of_addresses)
 {
     enum { ALWAYS = 16 << 20, STACK = 10 << 20, HEAP = 64 << 20 }; /* HEAP: addresses that malloc sets aside for a thread */
@@ -146,7 +110,7 @@ BudgetNeed budget_need(const Options *o, const ModelConfig *config, const Budget
         .model = (o->train_ema > 0 ? 5 : 4) * parameters + ALWAYS + (uint64_t)n_threads * (of_addresses ? STACK + HEAP : STACK),
         .arena = footprint_step(config, n_source, n_target, (size_t)longest, n_threads),
     };
-    need.step = need.arena + footprint_gradients(config, n_source, n_target);
+    need.step = need.arena + footprint_gradients(config, n_source, n_target) + batches_bytes(o, text, most);
     if (text->n_valid) need.validation = parameters + (of_addresses ? 2 : 1) * search_bytes(o, config, text);
     need.total = need.model + need.step + need.validation;
     return need;

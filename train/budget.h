@@ -28,7 +28,7 @@ typedef struct BudgetText {
 typedef struct BudgetNeed {
     uint64_t model;      /* parameters, their gradients, Adam's moments, the moving average */
     uint64_t arena;      /* of a step on the largest batch that there may be */
-    uint64_t step;       /* with its gradients */
+    uint64_t step;       /* with its gradients and all its batches */
     uint64_t validation; /* the weights once more, packed, and the search, whose arenas grow by doubling: twice of addresses */
     uint64_t total;
 } BudgetNeed;
