@@ -9,7 +9,8 @@ endif
 WARN    = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPT     = -O3
 EXTRA   =
-# CFLAGS, CPPFLAGS, LDFLAGS and LDLIBS are the user's, also from the environment, and stand behind what Ferry can't do without.
+# CFLAGS, CPPFLAGS, LDFLAGS and LDLIBS are the user's, also from the environment, and stand behind what Ferry can't do
+# without.
 CFLAGS ?= -g $(OPT)
 # No -ffast-math: sums keep their order. Contraction gives fused multiply-adds, which -std=c11 alone forbids.
 FLOAT   = -ffp-contract=fast -fno-math-errno -fno-trapping-math
@@ -49,7 +50,7 @@ objects = $(ENGINE_SRC:%.c=$(1)/%.o) $(foreach isa,$(ISAS),$(KERNEL_SRC:%.c=$(1)
 all: ferry
 
 help: ## this list
-	@grep -hE '^[a-z0-9 -]+:.*##' $(filter Makefile %.mk,$(MAKEFILE_LIST)) | sed -E 's/^([a-z0-9-]+)[a-z0-9 -]*:.*## (.*)/  make \1\t\2/' | expand -t 24
+	@sed -nE 's/^([a-z0-9-]+)[a-z0-9 -]*:.*## (.*)/  make \1\t\2/p' $(filter Makefile %.mk,$(MAKEFILE_LIST)) | expand -t 24
 
 ferry: $(BUILD)/ferry
 	@ln -sf $(BUILD)/ferry ferry
@@ -87,8 +88,8 @@ $(BUILD)/flags: always
 $(call objects,$(BUILD)) $(call objects,$(BUILD)/fp64) $(BUILD)/cli/main.o: $(BUILD)/flags
 $(TEST_SRC:%.c=$(BUILD)/%.o) $(TEST_SRC:%.c=$(BUILD)/fp64/%.o) $(BENCH_SRC:%.c=$(BUILD)/%.o): $(BUILD)/flags
 
-# The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the user
-# said how many jobs there may be.
+# The goals below call make again, so that nothing is compiled before its packages are there; on all cores, unless the
+# user said how many jobs there may be.
 .PHONY: always packages test-packages toy multi30k test check clean
 JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
 packages: ## install the Debian packages that the program needs

@@ -1,8 +1,8 @@
 # What measures.
 .PHONY: bench bench-scale bench-translate bench-peer bench-corpus
 
-# They take SHAPES, THREADS, REPEAT, STEP_SECONDS, TSV, PRECISION, SET and others from make's command line: see docs/speed.md. With
-# what bench-translate takes, bench goes on with that.
+# They take SHAPES, THREADS, REPEAT, STEP_SECONDS, TSV, PRECISION, SET and others from make's command line: see
+# docs/speed.md. With what bench-translate takes, bench goes on with that.
 BENCH = $(BUILD)/tests/bench/bench
 bench: packages ## measure training by op, beside this machine's peaks: make bench SHAPES="toy base" REPEAT=3
 	@$(MAKE) --no-print-directory $(JOBS) $(BENCH)
@@ -11,7 +11,7 @@ bench: packages ## measure training by op, beside this machine's peaks: make ben
 bench-scale: packages ## how cost grows with sentences, vocabulary, width, threads, batches of translation
 	@$(MAKE) --no-print-directory $(JOBS) $(BENCH)
 	@$(BENCH) scale
-bench-translate: packages ## translation, greedy and with beam 5, beside PyTorch: make bench-translate RUN=folder DATA=folder PEER=script
+bench-translate: packages ## translation beside PyTorch: make bench-translate RUN=folder DATA=folder PEER=script
 	@$(MAKE) --no-print-directory $(JOBS) $(BENCH) ferry
 	@BENCH='$(BENCH)' RUN='$(RUN)' DATA='$(DATA)' PEER='$(PEER)' tests/bench/translate.sh
 bench-peer: packages ## ferry beside another program: make bench-peer DATA=folder PEER='command'

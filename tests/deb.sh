@@ -1,7 +1,8 @@
 #!/bin/sh
 # make test-deb: the packages of $DEBS, installed by apt in a fresh system that debootstrap makes; a user trains the toy
 # configuration there and translates; then they are removed, and nothing is left. Needs root and a mirror of Debian.
-# MIRROR and SUITE choose them. Without root or debootstrap the packages are unpacked only, and the program run from there.
+# MIRROR and SUITE choose them. Without root or debootstrap the packages are unpacked only, and the program run from
+# there.
 # shellcheck disable=SC2317 # the functions are called through check
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -40,7 +41,8 @@ no_configuration_left() { ! inside dpkg -l 'ferry*' 'libferry*' 2>/dev/null | gr
 train="ferry train /usr/share/ferry/configs/toy.ini --d-model 32 --d-ff 64 --validate-every 0 --warmup 10"
 says() { grep -q -e "$1" "$work/log" || { cat "$work/log"; return 1; }; }
 translates() {
-    as_user "gzip -dc /usr/share/ferry/toy/test.en.gz | head -n 3 | ferry translate -m runs/toy" >"$work/out" 2>"$work/log"
+    as_user "gzip -dc /usr/share/ferry/toy/test.en.gz | head -n 3 | ferry translate -m runs/toy" \
+        >"$work/out" 2>"$work/log"
     [ "$(wc -l <"$work/out")" = 3 ] || { cat "$work/log"; return 1; }
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# README.md and docs/: links lead somewhere, files that are named are there, and what they tell to type is known to make and
-# to ferry.
+# README.md and docs/: links lead somewhere, files that are named are there, and what they tell to type is known to make
+# and to ferry.
 # shellcheck disable=SC2016,SC2317 # $ and ` in patterns are themselves; the functions are called through check
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -10,7 +10,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 pages="README.md $(echo docs/*.md)"
 
-# $work/code: all that stands as code, PAGE tab CODE: each line of a block (continued lines are one), each `span` of a paragraph.
+# $work/code: all that stands as code, PAGE tab CODE: each line of a block (continued lines are one), each `span` of a
+# paragraph.
 # shellcheck disable=SC2086 # pages are words
 awk -v OFS='\t' '
     function spans(    part, n, i) {
@@ -65,17 +66,20 @@ done >"$work/missing"
 check "and each room has one" none "$work/missing"
 
 # make: targets are what stands before a colon in the makefiles.
-sed -n 's/^\([a-z0-9-][a-z0-9 -]*\):\([^=].*\)\{0,1\}$/\1/p; s/^$(BUILD)\(\/[a-z0-9/]*\):.*/build\1/p' Makefile make/*.mk |
-    tr ' ' '\n' | sort -u >"$work/targets"
+sed -n 's/^\([a-z0-9-][a-z0-9 -]*\):\([^=].*\)\{0,1\}$/\1/p; s/^$(BUILD)\(\/[a-z0-9/]*\):.*/build\1/p' \
+    Makefile make/*.mk | tr ' ' '\n' | sort -u >"$work/targets"
 sed -n 's/\t\(sudo \)\{0,1\}make /\t/p' "$work/code" |
     sed "s/ [A-Z_]*=\(\"[^\"]*\"\|'[^']*'\|[^ ]*\)//g; s/[\t ]-[a-z0-9]*/ /g; s/[|>;&].*//" |
     awk '{ for (i = 2; i <= NF; i++) print $1 "\t" $i }' >"$work/goals"
-while read -r page goal; do grep -qxF -e "$goal" "$work/targets" || echo "$page: make $goal"; done <"$work/goals" >"$work/unknown"
+while read -r page goal; do
+    grep -qxF -e "$goal" "$work/targets" || echo "$page: make $goal"
+done <"$work/goals" >"$work/unknown"
 check "make knows each target" none "$work/unknown"
 check "of which there are some" test "$(sort -u "$work/goals" | wc -l)" -gt 15
 
 # ferry: each command line, up to where the shell goes on with something else.
-grep -o '	\(.*[|;] *\)\{0,1\}\(\./\)\{0,1\}ferry [a-z][^|>]*\|	--.*' "$work/code" | sed 's/.*ferry /\t/; s/^\t//' >"$work/lines"
+grep -o '	\(.*[|;] *\)\{0,1\}\(\./\)\{0,1\}ferry [a-z][^|>]*\|	--.*' "$work/code" |
+    sed 's/.*ferry /\t/; s/^\t//' >"$work/lines"
 "$FERRY" help | sed -n 's/^  \([a-z]*\)  .*/\1/p' >"$work/commands"
 "$FERRY" help options | sed -n 's/^  \([a-z0-9_]*\)  .*/--\1/p' | tr _ - | sort -u >"$work/options"
 while read -r command; do

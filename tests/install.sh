@@ -69,6 +69,7 @@ check "bash completes options as flags" complete_bash --schedule ferry train --s
 check "bash completes the words of a choice" complete_bash "constant cosine" ferry train --schedule c
 check "bash completes them behind =" complete_bash "constant cosine" ferry train --schedule = c
 check "bash completes no training option for translate" complete_bash "" ferry translate --warm
+check "bash completes topics of help" complete_bash "warmup" ferry help warm
 check "bash completes files" complete_bash README.md ferry translate READ
 
 complete_zsh() { # EXPECTED TYPED: what a terminal shows after a tab
@@ -86,6 +87,8 @@ complete_zsh() { # EXPECTED TYPED: what a terminal shows after a tab
 if command -v zsh >/dev/null; then
     check "zsh completes commands" complete_zsh "ferry evaluate" "ferry ev"
     check "zsh completes options" complete_zsh "--schedule" "ferry train --sched"
+    check "zsh completes topics of help" complete_zsh "ferry help warmup" "ferry help warm"
+    check "commands are topics, too" complete_zsh "ferry help detokenize" "ferry help det"
 else skip "zsh completes" "zsh is not installed"; fi
 
 check "make uninstall" make uninstall PREFIX="$prefix"

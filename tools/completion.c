@@ -22,6 +22,16 @@ static bool takes(const Command *command, int flag)
     return command->takes >> flag & 1;
 }
 
+/* What 'ferry help' explains: commands, sections and options. */
+static void print_topics(void)
+{
+    fputs("options", stdout);
+    for (int c = 0; c < n_commands; c++) printf(" %s", commands[c].name);
+    for (int s = 0; s < n_sections; s++) printf(" %s", sections[s].name);
+    for (int i = 0; i < n_options; i++)
+        if (option_is_first(i)) printf(" %s", options[i].name);
+}
+
 void print_bash(void)
 {
     puts("# Completion of ferry for bash, made from the tables that feed its help.\n"
@@ -90,11 +100,13 @@ void print_bash(void)
         }
         puts("' ;;");
     }
-    puts("    esac\n"
-         "    if [[ $current == -* ]]; then\n"
-         "        mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$current\")\n"
-         "    elif [ \"${COMP_WORDS[1]}\" = help ]; then\n"
-         "        mapfile -t COMPREPLY < <(compgen -W \"$commands options\" -- \"$current\")\n"
+    fputs("    esac\n"
+          "    if [[ $current == -* ]]; then\n"
+          "        mapfile -t COMPREPLY < <(compgen -W \"$flags\" -- \"$current\")\n"
+          "    elif [ \"${COMP_WORDS[1]}\" = help ]; then\n"
+          "        mapfile -t COMPREPLY < <(compgen -W \"", stdout);
+    print_topics();
+    puts("\" -- \"$current\")\n"
          "    else\n"
          "        mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
          "    fi\n"
@@ -175,8 +187,13 @@ void print_zsh(void)
             print_zsh_option(&options[i]);
         }
         puts("        '*--set=[set an option]:section.key=value: ' \\");
-        if (!strcmp(commands[c].name, "help")) puts("        '1:topic:(${commands%%:*} options)'\n    ;;");
-        else puts("        '*:file:_files'\n    ;;");
+        if (strcmp(commands[c].name, "help")) {
+            puts("        '*:file:_files'\n    ;;");
+            continue;
+        }
+        fputs("        '1:topic:(", stdout);
+        print_topics();
+        puts(")'\n    ;;");
     }
     puts("esac");
 }

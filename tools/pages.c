@@ -1,5 +1,5 @@
 /* pages PAGE: prints a manual page (ferry.1, ferry-train.1, ferry.ini.5, ferry.3) or a completion (bash, zsh), from the
- * tables that feed the help, and ferry.3 from the comments of include/ferry.h. DATE in the environment is the pages' date. */
+ * tables that feed the help, and ferry.3 from the comments of include/ferry.h. DATE in the environment is their date. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ static int by_name(const void *a, const void *b)
 /* All pages but `self`, by name. */
 static void print_see_also(const char *self)
 {
-    const Command *sorted[64];
+    const Command *sorted[64] = {NULL};
     int n = 0;
     for (int c = 0; c < n_commands && n < 64; c++)
         if (strcmp(self, commands[c].name)) sorted[n++] = &commands[c];

@@ -1,4 +1,4 @@
-/* The tables of commands, flags and options as plain arrays, for the generators of this folder. They are not part of the
+/* The tables of commands, flags and options as plain arrays, for the generators of this folder. They are no part of the
  * program, and need nothing of it but the two .def files. */
 #ifndef FERRY_TOOLS_TABLES_H
 #define FERRY_TOOLS_TABLES_H
@@ -36,7 +36,7 @@ extern const int n_flags, n_commands, n_sections, n_options;
 
 /* Of options with the same name, whether this is the first in the table. */
 bool option_is_first(int index);
-/* Whether the command looks at options of that section: those that train may set all, those that only translate [decode]. */
+/* Whether the command looks at the option: those that train, at all; those that only translate, at [decode]. */
 bool command_uses(const Command *command, const Option *option);
 
 /* In completion.c: print the completion for a shell. */
