@@ -19,6 +19,19 @@ static void print_character(char c)
     else putchar(c);
 }
 
+/* A word such as fork() is marked as a function, with what stands behind it; false if it is none. */
+static bool print_function(const char *word, size_t n, bool midline)
+{
+    size_t name = 0;
+    while (name < n && (isalnum((unsigned char)word[name]) || word[name] == '_')) name++;
+    if (!name || name + 2 > n || strncmp(word + name, "()", 2)) return false;
+    if (midline) putchar('\n');
+    printf(".Fn %.*s", (int)name, word);
+    for (size_t i = name + 2; i < n; i++) printf(" %c", word[i]);
+    putchar('\n');
+    return true;
+}
+
 /* Filled text: short lines, a new one after each sentence, as mandoc likes it. */
 static void print_filled(const char *text, size_t n)
 {
@@ -28,6 +41,10 @@ static void print_filled(const char *text, size_t n)
         size_t begin = i;
         while (i < n && !isspace((unsigned char)text[i])) i++;
         if (i == begin) break;
+        if (print_function(text + begin, i - begin, column > 0)) {
+            column = 0;
+            continue;
+        }
         if (column && column + 1 + 4 * (i - begin) > 78) {
             putchar('\n');
             column = 0;
@@ -225,7 +242,89 @@ static void print_options(void)
     print_see_also("ferry.ini");
 }
 
-/* The header, block by block: a comment is text, what follows it is shown as it is. */
+/* A page of the library is made of its header: comments that stand alone are text, what follows them is shown as code. */
+typedef struct LibraryPage {
+    bool comment, code; /* within one */
+    bool begins;        /* nothing stands yet under the heading */
+    bool blank;         /* a blank line is due before more code */
+    size_t shift;       /* columns that the lines of a declaration lose with the FERRY_API before it */
+} LibraryPage;
+
+static void end_code(LibraryPage *page)
+{
+    if (page->code) puts(".Ed");
+    page->code = page->blank = false;
+}
+
+static void start_paragraph(LibraryPage *page)
+{
+    if (!page->begins) puts(".Pp");
+    page->begins = true;
+}
+
+static void print_comment(LibraryPage *page, const char *text)
+{
+    const char *end = strstr(text, "*/");
+    const size_t n = end ? (size_t)(end - text) : strcspn(text, "\n");
+    if (strspn(text, " ") >= n) start_paragraph(page);
+    else page->begins = false;
+    print_filled(text, n);
+    page->comment = !end;
+}
+
+static void print_code(LibraryPage *page, const char *line)
+{
+    static const char api[] = "FERRY_API ";
+    if (*line != ' ') page->shift = strncmp(line, api, strlen(api)) ? 0 : strlen(api);
+    size_t blanks = strspn(line, " ");
+    if (!blanks) line += page->shift;
+    else line += blanks < page->shift ? blanks : page->shift;
+    if (!page->code) puts(".Bd -literal");
+    else if (page->blank) putchar('\n');
+    print_line(line, strcspn(line, "\n"));
+    page->code = true;
+    page->begins = page->blank = false;
+}
+
+/* Of what is the preprocessor's, macros with arguments are shown, without what they stand for. */
+static void print_macro(LibraryPage *page, char *line)
+{
+    if (strncmp(line, "#define ", 8)) return;
+    char *name = line + 8, *end = name;
+    while (isalnum((unsigned char)*end) || *end == '_') end++;
+    if (*end != '(') return;
+    end += strcspn(end, ")");
+    if (!*end) return;
+    end[1] = '\0';
+    print_code(page, name);
+}
+
+static void print_header_line(LibraryPage *page, char *line)
+{
+    static const char rule[] = "/* ---- ";
+    if (page->comment) {
+        char *begin = line + strspn(line, " ");
+        print_comment(page, begin + (*begin == '*' && begin[1] != '/'));
+    } else if (!strncmp(line, rule, strlen(rule))) {
+        end_code(page);
+        char *title = line + strlen(rule), *end = strstr(title, " ----");
+        if (end) *end = '\0';
+        *title = (char)toupper((unsigned char)*title);
+        printf(".Ss %s\n", title);
+        page->begins = true;
+    } else if (!strncmp(line, "/*", 2)) {
+        end_code(page);
+        start_paragraph(page);
+        print_comment(page, line + 2);
+    } else if (*line == '#') {
+        print_macro(page, line);
+    } else if (*line == '\n') {
+        page->blank = page->code;
+    } else {
+        print_code(page, line);
+    }
+}
+
 static bool print_library(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -233,31 +332,14 @@ static bool print_library(const char *path)
     print_head("ferry", 3, "ferry", "translate with models of Ferry from a program");
     puts(".Sh LIBRARY\nlibferry (\\-lferry, pkg\\-config: ferry)\n.Sh SYNOPSIS\n.In ferry.h\n.Sh DESCRIPTION");
     char line[4096];
-    bool comment = false, code = false;
+    bool only_cpp = false;
+    LibraryPage page = {.begins = true};
     while (fgets(line, sizeof line, file)) {
-        char *begin = line + strspn(line, " \t");
-        size_t n = strcspn(line, "\n");
-        if (!comment && !strncmp(begin, "/*", 2) && begin == line) {
-            if (code) puts(".Ed");
-            puts(".Pp");
-            code = false;
-            comment = true;
-            begin += 2;
-        } else if (comment && *begin == '*' && begin[1] != '/') {
-            begin++;
-        }
-        if (comment) {
-            char *end = strstr(begin, "*/");
-            print_filled(begin, end ? (size_t)(end - begin) : strcspn(begin, "\n"));
-            if (end) comment = false;
-            continue;
-        }
-        if (*line == '#' || (!n && !code)) continue;
-        if (!code) puts(".Bd -literal");
-        code = true;
-        if (n) print_line(line, n);
+        if (!strcmp(line, "#ifdef __cplusplus\n")) only_cpp = true;
+        if (!only_cpp) print_header_line(&page, line);
+        else if (!strcmp(line, "#endif\n")) only_cpp = false;
     }
-    if (code) puts(".Ed");
+    end_code(&page);
     fclose(file);
     puts(".Sh SEE ALSO\n.Xr ferry 1");
     return true;
