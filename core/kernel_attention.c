@@ -3,7 +3,7 @@
  * long sentences, by exp and what surrounds a product for short ones. */
 #include <math.h>
 
-#include "core/kernel.h"
+#include "core/kernel_isa.h"
 
 enum { TILE = ATTENTION_TILE };
 

@@ -1,7 +1,7 @@
 /* The int8 product without instructions for it, and the rounding of activations to bytes. */
 #include <math.h>
 
-#include "core/kernel.h"
+#include "core/kernel_isa.h"
 #include "core/units.h"
 
 #ifndef FERRY_FP64

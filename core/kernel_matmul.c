@@ -1,6 +1,6 @@
 /* The fp32 product's inner loops (fp64 in the tests' build): the register block of core/block.h with fused multiply-adds, and
  * the packing of B. */
-#include "core/kernel.h"
+#include "core/kernel_isa.h"
 
 #define BLOCK_NAME(name) real_##name
 #define BLOCK_CELL real

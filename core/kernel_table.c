@@ -1,5 +1,5 @@
 /* The table of this instruction set's kernels. */
-#include "core/kernel.h"
+#include "core/kernel_isa.h"
 #include "core/units.h"
 
 extern const Kernels KERNEL_NAME(kernels);

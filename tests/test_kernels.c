@@ -1,4 +1,4 @@
-/* The kernels over rows and flat blocks (core/kernel_rows.c), in each instruction set, against plain loops in double. */
+/* The kernels over rows and flat blocks (core/kernel_*.c), in each instruction set, against plain loops in double. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

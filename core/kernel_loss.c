@@ -3,7 +3,7 @@
  * memory, or by exp. */
 #include <math.h>
 
-#include "core/kernel.h"
+#include "core/kernel_isa.h"
 
 /* ---- random masks ---- */
 

@@ -1,7 +1,7 @@
 /* What a kernel file (core/kernel_*.c) includes: vectors, and the names its functions carry in this instruction set's build:
  * KERNEL_NAME(scale) is scale_avx2 where KERNEL_ISA is avx2. */
-#ifndef FERRY_CORE_KERNEL_H
-#define FERRY_CORE_KERNEL_H
+#ifndef FERRY_CORE_KERNEL_ISA_H
+#define FERRY_CORE_KERNEL_ISA_H
 
 #include "core/kernels.h"
 #include "core/vec.h"
