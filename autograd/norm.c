@@ -8,7 +8,7 @@
 
 NormNode *norm_node(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)
 {
-    CHECK(gain->cols == x->cols && bias->cols == x->cols, "norm of width %d on [%d, %d]", gain->cols, x->rows, x->cols);
+    CHECK(gain->cols == x->cols && bias->cols == x->cols, "norm of %d on [%d, %d]", gain->cols, x->rows, x->cols);
     NormNode *n = tape_node(tape, sizeof *n);
     n->x = x;
     n->gain = gain;

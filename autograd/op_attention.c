@@ -11,7 +11,7 @@ typedef struct AttentionNode {
     int heads;
     bool causal;
     Dropout dropout;
-    real *log_sum; /* [Nq, H] */
+    real *lse; /* [Nq, H] */
     real *gq, *gk, *gv;
 } AttentionNode;
 
@@ -23,23 +23,23 @@ static AttentionView view(const Tensor *t, real *grad, int row, int col)
 
 static void run(Tape *tape, const AttentionNode *n, void (*function)(const AttentionHead *head))
 {
-    const int width = n->y->cols / n->heads, n_pieces = n->q_spans.n * n->heads;
+    const int d_head = n->y->cols / n->heads, n_pieces = n->q_spans.n * n->heads;
     size_t most = 0;
     for (int s = 0; s < n->q_spans.n; s++) {
-        size_t need = attention_scratch(n->q_spans.count[s], n->k_spans.count[s], width);
+        size_t need = attention_scratch(n->q_spans.count[s], n->k_spans.count[s], d_head);
         if (need > most) most = need;
     }
     ArenaMark mark = arena_mark(&tape->arena);
     ThreadScratch scratch = threads_scratch(&tape->arena, most);
 #pragma omp parallel for schedule(dynamic, 4) if (n_pieces > 1)
     for (int piece = 0; piece < n_pieces; piece++) {
-        const int s = piece / n->heads, h = piece % n->heads, col = h * width;
+        const int s = piece / n->heads, h = piece % n->heads, col = h * d_head;
         const int q0 = n->q_spans.start[s], k0 = n->k_spans.start[s], n_q = n->q_spans.count[s], n_k = n->k_spans.count[s];
         function(&(AttentionHead){
-            .n_q = n_q, .n_k = n_k, .width = width, .visible = n->causal ? n_k - n_q + 1 : n_k,
+            .n_q = n_q, .n_k = n_k, .d_head = d_head, .visible = n->causal ? n_k - n_q + 1 : n_k,
             .q = view(n->q, n->gq, q0, col), .k = view(n->k, n->gk, k0, col),
             .v = view(n->v, n->gv, k0, col), .out = view(n->y, n->y->grad, q0, col),
-            .log_sum = n->log_sum + (size_t)q0 * (size_t)n->heads + h, .log_sum_stride = (size_t)n->heads,
+            .lse = n->lse + (size_t)q0 * (size_t)n->heads + h, .lse_stride = (size_t)n->heads,
             .dropout = n->dropout.threshold ? &n->dropout : NULL, .dropout_group = (uint64_t)piece << 32,
             .scratch = threads_scratch_self(&scratch),
         });
@@ -66,8 +66,8 @@ const OpDef op_attention = {"attention", forward, backward};
 Tensor *attention(Tape *tape, Tensor *q, Tensor *k, Tensor *v, const Spans *q_spans, const Spans *k_spans, int heads,
                   bool causal, real dropout)
 {
-    CHECK(q->cols % heads == 0 && q->cols == k->cols && k->cols == v->cols, "%d heads on widths %d, %d, %d", heads, q->cols,
-          k->cols, v->cols);
+    CHECK(q->cols % heads == 0 && q->cols == k->cols && k->cols == v->cols, "%d heads on columns %d, %d, %d", heads,
+          q->cols, k->cols, v->cols);
     CHECK(q_spans->n == k_spans->n, "%d sentences of queries, %d of keys", q_spans->n, k_spans->n);
     AttentionNode *n = tape_node(tape, sizeof *n);
     n->q = q;
@@ -78,7 +78,7 @@ Tensor *attention(Tape *tape, Tensor *q, Tensor *k, Tensor *v, const Spans *q_sp
     n->heads = heads;
     n->causal = causal;
     n->dropout = tape_dropout(tape, dropout);
-    n->log_sum = arena_alloc(&tape->arena, (size_t)q->rows * (size_t)heads * sizeof(real));
+    n->lse = arena_alloc(&tape->arena, (size_t)q->rows * (size_t)heads * sizeof(real));
     n->y = tape_tensor(tape, q->rows, q->cols);
     tape_run(tape, &op_attention, &n->node);
     return n->y;

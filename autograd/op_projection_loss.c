@@ -41,33 +41,33 @@ static void logits_of(Tape *tape, const LossNode *n, const real *x, int rows, re
 static void gradients_of(Tape *tape, LossNode *n, int first, int rows, const real *logits, bool add)
 {
     const Tensor *x = n->x, *w = n->weight;
-    const int classes = w->rows, width = w->cols;
+    const int classes = w->rows, d_model = w->cols;
     const bool rounded = tape->precision == PRECISION_BF16;
     matmul(&tape->compute,
            &(Matmul){.kind = MATMUL_NN,
                      .m = rows,
-                     .n = width,
+                     .n = d_model,
                      .k = classes,
                      .a = logits,
                      .a_stride = (size_t)classes,
                      .b = w->value,
                      .b_stride = w->stride,
-                     .c = n->gx + (size_t)first * (size_t)width,
-                     .c_stride = (size_t)width,
+                     .c = n->gx + (size_t)first * (size_t)d_model,
+                     .c_stride = (size_t)d_model,
                      .precision = tape->precision,
                      .a_rounded = rounded},
            &tape->arena);
     matmul(&tape->compute,
            &(Matmul){.kind = MATMUL_TN,
                      .m = classes,
-                     .n = width,
+                     .n = d_model,
                      .k = rows,
                      .a = logits,
                      .a_stride = (size_t)classes,
                      .b = x->value + (size_t)first * x->stride,
                      .b_stride = x->stride,
                      .c = n->gweight,
-                     .c_stride = (size_t)width,
+                     .c_stride = (size_t)d_model,
                      .add = add,
                      .precision = tape->precision,
                      .a_rounded = rounded},

@@ -110,7 +110,7 @@ void tape_backward(Tape *tape)
         for (Tensor *t = node->made; t; t = t->next) {
             if (t->grad) pool_release(tape->gradients, t->grad);
             t->grad = NULL;
-            t->wants_grad = false;
+            t->requires_grad = false;
         }
     }
 }
@@ -122,7 +122,7 @@ real *tape_grad_first(Tape *tape, Tensor *t, bool *add)
         real *whole = tape_grad(tape, t->whole);
         return whole ? whole + (t->value - t->whole->value) : NULL;
     }
-    if (t->grad || !t->wants_grad) return t->grad;
+    if (t->grad || !t->requires_grad) return t->grad;
     *add = false;
     return t->grad = pool_take(tape->gradients, (size_t)t->rows * (size_t)t->cols * sizeof(real));
 }
@@ -152,7 +152,7 @@ Tensor *tape_tensor(Tape *tape, int rows, int cols)
     size_t bytes = (size_t)rows * (size_t)cols * sizeof(real);
     *t = (Tensor){.rows = rows, .cols = cols, .stride = (size_t)cols, .value = arena_alloc(&tape->arena, bytes)};
     if (tape->recording) {
-        t->wants_grad = true;
+        t->requires_grad = true;
         t->next = tape->made;
         tape->made = t;
     }

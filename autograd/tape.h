@@ -25,7 +25,7 @@ struct Tensor {
     int rows, cols;
     size_t stride;
     real *value, *grad; /* grad NULL: none wanted, or not yet there */
-    bool wants_grad;    /* a tensor of the tape, made while it recorded */
+    bool requires_grad;    /* a tensor of the tape, made while it recorded */
     Tensor *whole;      /* of columns of another tensor: that one, else NULL */
     Tensor *next;       /* in the list of what one op made */
     const MatmulWeights *packed; /* weights of frozen models only, else NULL */

@@ -148,13 +148,13 @@ static bool set_n_best(Job *job, const char *value, Error *error)
     SearchOptions *search = &job->translator.limits;
     if (search->sample)
         return error_usage(error, "--n-best lists what beam search finds; it doesn't go with decode.sample = yes");
-    if (n > search->beam)
+    if (n > search->beam_size)
         return error_usage(error,
                            "--n-best %" PRId64 ": a beam of %d finds at most so many translations; set --beam %" PRId64
                            " or more",
-                           n, search->beam, n);
+                           n, search->beam_size, n);
     job->format.n_best = (int)n;
-    search->n_best = search->beam; /* some may have the same text */
+    search->n_best = search->beam_size; /* some may have the same text */
     return true;
 }
 

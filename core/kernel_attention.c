@@ -12,27 +12,27 @@ static int padded(int n)
     return (n + LANES - 1) / LANES * LANES;
 }
 
-/* A head's rows as the right operand of a product, which reads whole vectors: as they lie if the width is one, else copied to
+/* A head's rows as the right operand of a product, which reads whole vectors: as they lie if d_head fills some, else copied to
  * `dense` with zeros behind. */
-static const real *right_operand(const real *rows, size_t *stride, int n, int width, real *dense)
+static const real *right_operand(const real *rows, size_t *stride, int n, int d_head, real *dense)
 {
-    const int full = padded(width);
-    if (full == width) return rows;
+    const int full = padded(d_head);
+    if (full == d_head) return rows;
     for (int i = 0; i < n; i++) {
-        memcpy(dense + (size_t)i * (size_t)full, rows + (size_t)i * *stride, (size_t)width * sizeof(real));
-        memset(dense + (size_t)i * (size_t)full + width, 0, (size_t)(full - width) * sizeof(real));
+        memcpy(dense + (size_t)i * (size_t)full, rows + (size_t)i * *stride, (size_t)d_head * sizeof(real));
+        memset(dense + (size_t)i * (size_t)full + d_head, 0, (size_t)(full - d_head) * sizeof(real));
     }
     *stride = (size_t)full;
     return dense;
 }
 
-/* For each tile of keys, its transpose [width, padded(keys)], one after another. */
-static void transpose_tiles(const AttentionView *view, int n, int width, real *tiles)
+/* For each tile of keys, its transpose [d_head, padded(keys)], one after another. */
+static void transpose_tiles(const AttentionView *view, int n, int d_head, real *tiles)
 {
     for (int j = 0; j < n; j += TILE) {
         const int count = n - j < TILE ? n - j : TILE;
         KERNEL_NAME(matmul_pack)
-        (width, count, padded(count), view->value + (size_t)j * view->stride, view->stride, true, tiles + (size_t)j * (size_t)width);
+        (d_head, count, padded(count), view->value + (size_t)j * view->stride, view->stride, true, tiles + (size_t)j * (size_t)d_head);
     }
 }
 
@@ -54,14 +54,14 @@ static void tile_mask(const AttentionHead *head, int q0, int k0, int n_q, real *
 
 /* Offsets into scratch. Memory grows with n_q + n_k, not with their product. */
 typedef struct Scratch {
-    real *q, *k, *v, *gout, *k_tiles, *v_tiles; /* [n, padded width] each */
+    real *q, *k, *v, *gout, *k_tiles, *v_tiles; /* [n, padded d_head] each */
     real *scores, *gscores, *mask;              /* [TILE, TILE] */
     real *largest, *sum, *delta;                /* [n_q] */
 } Scratch;
 
 static Scratch scratch_of(const AttentionHead *head)
 {
-    const size_t full = (size_t)padded(head->width);
+    const size_t full = (size_t)padded(head->d_head);
     const size_t n_q = (size_t)(head->n_q + TILE - 1) / TILE * TILE, n_k = (size_t)(head->n_k + TILE - 1) / TILE * TILE;
     real *at = head->scratch;
     Scratch s;
@@ -90,7 +90,7 @@ VEC_INLINE VecInt lanes_below(int n)
 
 /* One row of a tile's raw scores becomes weights exp(scale * score - largest so far), 0 from n on, in `columns` (whole vectors);
  * the running sum and the output row are rescaled. */
-static void softmax_update(int n, int columns, real scale, real *scores, real *largest, real *sum, int width, real *out)
+static void softmax_update(int n, int columns, real scale, real *scores, real *largest, real *sum, int d_head, real *out)
 {
     Vec high = vec_set(*largest);
     for (int j = 0; j < n; j += LANES) {
@@ -109,7 +109,7 @@ static void softmax_update(int n, int columns, real scale, real *scores, real *l
     if (new_largest > *largest) {
         const real correction = vec_exp(vec_set(*largest - new_largest))[0];
         *sum *= correction;
-        for (int c = 0; c < width; c++) out[c] *= correction;
+        for (int c = 0; c < d_head; c++) out[c] *= correction;
     }
     *sum += vec_sum(total);
     *largest = new_largest;
@@ -118,20 +118,20 @@ static void softmax_update(int n, int columns, real scale, real *scores, real *l
 /* Rows of queries from q0 on: their sums over all keys, not yet divided by the weights' sums, in `out`. */
 static void forward_tile(const AttentionHead *head, const Scratch *s, int q0, int n_q, const real *v, size_t v_stride)
 {
-    const int width = head->width;
-    const real scale = 1 / (real)sqrt((double)width);
+    const int d_head = head->d_head;
+    const real scale = 1 / (real)sqrt((double)d_head);
     real *out = head->out.value + (size_t)q0 * head->out.stride;
     for (int i = 0; i < n_q; i++) s->largest[i] = (real)-1e30, s->sum[i] = 0;
     for (int k0 = 0; k0 < head->n_k; k0 += TILE) {
         const int n_k = head->n_k - k0 < TILE ? head->n_k - k0 : TILE, columns = padded(n_k);
         if (!n_visible(head, q0 + n_q - 1, k0, n_k)) break;
-        KERNEL_NAME(matmul_block)(n_q, columns, width, head->q.value + (size_t)q0 * head->q.stride, head->q.stride, 1,
-                                  s->k_tiles + (size_t)k0 * (size_t)width, (size_t)columns, s->scores, TILE, NULL, false);
+        KERNEL_NAME(matmul_block)(n_q, columns, d_head, head->q.value + (size_t)q0 * head->q.stride, head->q.stride, 1,
+                                  s->k_tiles + (size_t)k0 * (size_t)d_head, (size_t)columns, s->scores, TILE, NULL, false);
         for (int i = 0; i < n_q; i++) {
             const int n = n_visible(head, q0 + i, k0, n_k);
             real *row = s->scores + i * TILE;
-            if (k0 == 0) memset(out + (size_t)i * head->out.stride, 0, (size_t)width * sizeof(real));
-            if (n) softmax_update(n, columns, scale, row, s->largest + i, s->sum + i, width, out + (size_t)i * head->out.stride);
+            if (k0 == 0) memset(out + (size_t)i * head->out.stride, 0, (size_t)d_head * sizeof(real));
+            if (n) softmax_update(n, columns, scale, row, s->largest + i, s->sum + i, d_head, out + (size_t)i * head->out.stride);
             else memset(row, 0, (size_t)columns * sizeof(real));
         }
         if (head->dropout) {
@@ -139,7 +139,7 @@ static void forward_tile(const AttentionHead *head, const Scratch *s, int q0, in
             for (int i = 0; i < n_q; i++)
                 for (int j = 0; j < columns; j++) s->scores[i * TILE + j] *= s->mask[i * TILE + j];
         }
-        KERNEL_NAME(matmul_block)(n_q, width, n_k, s->scores, TILE, 1, v + (size_t)k0 * v_stride, v_stride, out,
+        KERNEL_NAME(matmul_block)(n_q, d_head, n_k, s->scores, TILE, 1, v + (size_t)k0 * v_stride, v_stride, out,
                                   head->out.stride, NULL, k0 > 0);
     }
 }
@@ -147,17 +147,17 @@ static void forward_tile(const AttentionHead *head, const Scratch *s, int q0, in
 void KERNEL_NAME(attention_forward)(const AttentionHead *head)
 {
     const Scratch s = scratch_of(head);
-    const int width = head->width;
+    const int d_head = head->d_head;
     size_t v_stride = head->v.stride;
-    const real *v = right_operand(head->v.value, &v_stride, head->n_k, width, s.v);
-    transpose_tiles(&head->k, head->n_k, width, s.k_tiles);
+    const real *v = right_operand(head->v.value, &v_stride, head->n_k, d_head, s.v);
+    transpose_tiles(&head->k, head->n_k, d_head, s.k_tiles);
     for (int q0 = 0; q0 < head->n_q; q0 += TILE) {
         const int n_q = head->n_q - q0 < TILE ? head->n_q - q0 : TILE;
         forward_tile(head, &s, q0, n_q, v, v_stride);
         for (int i = 0; i < n_q; i++) {
             real *row = head->out.value + (size_t)(q0 + i) * head->out.stride, inverse = 1 / s.sum[i];
-            for (int c = 0; c < width; c++) row[c] *= inverse;
-            head->log_sum[(size_t)(q0 + i) * head->log_sum_stride] = s.largest[i] + (real)log((double)s.sum[i]);
+            for (int c = 0; c < d_head; c++) row[c] *= inverse;
+            head->lse[(size_t)(q0 + i) * head->lse_stride] = s.largest[i] + (real)log((double)s.sum[i]);
         }
     }
 }
@@ -170,8 +170,8 @@ static void row_products(const AttentionHead *head, real *delta)
                    *gout = head->out.grad + (size_t)i * head->out.stride;
         Vec sum = {0};
         int c = 0;
-        for (; c + LANES <= head->width; c += LANES) sum += vec_load(out + c) * vec_load(gout + c);
-        if (c < head->width) sum += vec_load_part(out + c, head->width - c, 0) * vec_load_part(gout + c, head->width - c, 0);
+        for (; c + LANES <= head->d_head; c += LANES) sum += vec_load(out + c) * vec_load(gout + c);
+        if (c < head->d_head) sum += vec_load_part(out + c, head->d_head - c, 0) * vec_load_part(gout + c, head->d_head - c, 0);
         delta[i] = vec_sum(sum);
     }
 }
@@ -185,11 +185,11 @@ static void tile_gradients(const AttentionHead *head, const Scratch *s, int q0, 
         real *score = s->scores + i * TILE, *gscore = s->gscores + i * TILE;
         const real *mask = s->mask + i * TILE;
         const int n = n_visible(head, q0 + i, k0, n_k);
-        const real log_sum = head->log_sum[(size_t)(q0 + i) * head->log_sum_stride], delta = s->delta[q0 + i];
+        const real lse = head->lse[(size_t)(q0 + i) * head->lse_stride], delta = s->delta[q0 + i];
         for (int j = 0; j < columns; j += LANES) {
             Vec kept = {0}, gradient = {0};
             if (j < n) {
-                const Vec zero = {0}, weight = vec_exp(vec_load(score + j) * scale - log_sum);
+                const Vec zero = {0}, weight = vec_exp(vec_load(score + j) * scale - lse);
                 Vec g = vec_load(gscore + j), out = weight;
                 if (head->dropout) {
                     Vec m = vec_load(mask + j);
@@ -208,14 +208,14 @@ static void tile_gradients(const AttentionHead *head, const Scratch *s, int q0, 
 void KERNEL_NAME(attention_backward)(const AttentionHead *head)
 {
     const Scratch s = scratch_of(head);
-    const int width = head->width;
-    const real scale = 1 / (real)sqrt((double)width);
+    const int d_head = head->d_head;
+    const real scale = 1 / (real)sqrt((double)d_head);
     size_t q_stride = head->q.stride, k_stride = head->k.stride, gout_stride = head->out.stride;
-    const real *q = right_operand(head->q.value, &q_stride, head->n_q, width, s.q);
-    const real *k = right_operand(head->k.value, &k_stride, head->n_k, width, s.k);
-    const real *gout = right_operand(head->out.grad, &gout_stride, head->n_q, width, s.gout);
-    transpose_tiles(&head->k, head->n_k, width, s.k_tiles);
-    transpose_tiles(&head->v, head->n_k, width, s.v_tiles);
+    const real *q = right_operand(head->q.value, &q_stride, head->n_q, d_head, s.q);
+    const real *k = right_operand(head->k.value, &k_stride, head->n_k, d_head, s.k);
+    const real *gout = right_operand(head->out.grad, &gout_stride, head->n_q, d_head, s.gout);
+    transpose_tiles(&head->k, head->n_k, d_head, s.k_tiles);
+    transpose_tiles(&head->v, head->n_k, d_head, s.v_tiles);
     row_products(head, s.delta);
     for (int q0 = 0; q0 < head->n_q; q0 += TILE) {
         const int n_q = head->n_q - q0 < TILE ? head->n_q - q0 : TILE;
@@ -223,16 +223,16 @@ void KERNEL_NAME(attention_backward)(const AttentionHead *head)
         for (int k0 = 0; k0 < head->n_k; k0 += TILE) {
             const int n_k = head->n_k - k0 < TILE ? head->n_k - k0 : TILE, columns = padded(n_k);
             if (!n_visible(head, q0 + n_q - 1, k0, n_k)) break;
-            KERNEL_NAME(matmul_block)(n_q, columns, width, q_tile, q_stride, 1, s.k_tiles + (size_t)k0 * (size_t)width,
+            KERNEL_NAME(matmul_block)(n_q, columns, d_head, q_tile, q_stride, 1, s.k_tiles + (size_t)k0 * (size_t)d_head,
                                       (size_t)columns, s.scores, TILE, NULL, false);
-            KERNEL_NAME(matmul_block)(n_q, columns, width, gout_tile, gout_stride, 1, s.v_tiles + (size_t)k0 * (size_t)width,
+            KERNEL_NAME(matmul_block)(n_q, columns, d_head, gout_tile, gout_stride, 1, s.v_tiles + (size_t)k0 * (size_t)d_head,
                                       (size_t)columns, s.gscores, TILE, NULL, false);
             tile_gradients(head, &s, q0, k0, n_q, n_k, scale);
-            KERNEL_NAME(matmul_block)(n_k, width, n_q, s.scores, 1, TILE, gout_tile, gout_stride,
+            KERNEL_NAME(matmul_block)(n_k, d_head, n_q, s.scores, 1, TILE, gout_tile, gout_stride,
                                       head->v.grad + (size_t)k0 * head->v.stride, head->v.stride, NULL, true);
-            KERNEL_NAME(matmul_block)(n_k, width, n_q, s.gscores, 1, TILE, q_tile, q_stride,
+            KERNEL_NAME(matmul_block)(n_k, d_head, n_q, s.gscores, 1, TILE, q_tile, q_stride,
                                       head->k.grad + (size_t)k0 * head->k.stride, head->k.stride, NULL, true);
-            KERNEL_NAME(matmul_block)(n_q, width, n_k, s.gscores, TILE, 1, k + (size_t)k0 * k_stride, k_stride,
+            KERNEL_NAME(matmul_block)(n_q, d_head, n_k, s.gscores, TILE, 1, k + (size_t)k0 * k_stride, k_stride,
                                       head->q.grad + (size_t)q0 * head->q.stride, head->q.stride, NULL, true);
         }
     }

@@ -120,7 +120,7 @@ static void multiply_int8(int cells, const int32_t *a, size_t a_row, const int32
 static void run(void (*multiply)(int cells, const int32_t *a, size_t a_row, const int32_t *b), int m, int n, int cells,
                 const int32_t *a, size_t a_row, const int32_t *b, char *c, size_t c_stride, const char *bias, bool add)
 {
-    const size_t stride = c_stride * sizeof(int32_t), width = (size_t)n * sizeof(int32_t);
+    const size_t stride = c_stride * sizeof(int32_t), row_bytes = (size_t)n * sizeof(int32_t);
     configure();
     for (int i = 0; i < m; i += BLOCK, c += BLOCK * stride) {
         const int rows = m - i < BLOCK ? m - i : BLOCK;
@@ -133,13 +133,13 @@ static void run(void (*multiply)(int cells, const int32_t *a, size_t a_row, cons
             to_stride = BLOCK * sizeof(int32_t);
             memset(part, 0, sizeof part);
             for (int r = 0; r < rows && (bias || add); r++)
-                memcpy(part + (size_t)r * to_stride, bias ? bias : c + (size_t)r * stride, width);
+                memcpy(part + (size_t)r * to_stride, bias ? bias : c + (size_t)r * stride, row_bytes);
             MEMORY_WRITTEN(part);
             load(part, to_stride);
         }
         multiply(cells, a + (size_t)i * a_row, a_row, b);
         store(to, to_stride);
-        for (int r = 0; r < rows && to == part; r++) memcpy(c + (size_t)r * stride, part + (size_t)r * to_stride, width);
+        for (int r = 0; r < rows && to == part; r++) memcpy(c + (size_t)r * stride, part + (size_t)r * to_stride, row_bytes);
     }
 }
 

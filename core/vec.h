@@ -133,6 +133,16 @@ VEC_INLINE real vec_sum(Vec x)
     return x[0];
 }
 
+/* Sum of n elements, in lanes first. */
+VEC_INLINE real vec_row_sum(int n, const real *x)
+{
+    Vec sum = {0};
+    int i = 0;
+    for (; i + LANES <= n; i += LANES) sum += vec_load(x + i);
+    if (i < n) sum += vec_load_part(x + i, n - i, 0);
+    return vec_sum(sum);
+}
+
 VEC_INLINE real vec_largest(Vec x)
 {
 #define VEC_STEP(...) x = vec_max(__builtin_shufflevector(x, x, __VA_ARGS__), x);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/error.h"
+#include "model/transformer.h"
 
 /* The first of the layers whose cross-attention is averaged. On Multi30k (4 layers; links that two directions of IBM model 1
  * agree on) the strongest weight finds the right source token for 75% of the target tokens in the third layer, for 73% in the
@@ -12,16 +13,16 @@ static int first_layer(const Model *model)
     return model->decoder.n_layers / 2;
 }
 
-/* weight[n_source] += share * softmax(query . key / sqrt(width)); the keys are rows, `stride` apart. score[n_source] is
+/* weight[n_source] += share * softmax(query . key / sqrt(d_head)); the keys are rows, `stride` apart. score[n_source] is
  * scratch. */
-static void add_attention(const real *query, const real *key, size_t stride, int n_source, int width, real share,
+static void add_attention(const real *query, const real *key, size_t stride, int n_source, int d_head, real share,
                           double *score, real *weight)
 {
     double largest = -INFINITY, sum = 0;
     for (int j = 0; j < n_source; j++, key += stride) {
         double product = 0;
-        for (int c = 0; c < width; c++) product += (double)query[c] * (double)key[c];
-        score[j] = product / sqrt(width);
+        for (int c = 0; c < d_head; c++) product += (double)query[c] * (double)key[c];
+        score[j] = product / sqrt(d_head);
         largest = fmax(largest, score[j]);
     }
     for (int j = 0; j < n_source; j++) sum += score[j] = exp(score[j] - largest);
@@ -34,11 +35,11 @@ static void add_sentence(const CrossAttention *attention, int heads, const Batch
     const int first_target = batch->target.start[s], first_source = batch->source.start[s];
     const int n_target = batch->target.start[s + 1] - first_target, n_source = batch->source.start[s + 1] - first_source;
     const Tensor *query = attention->query, *key = attention->key;
-    const int width = query->cols / heads;
+    const int d_head = query->cols / heads;
     for (int i = 0; i < n_target; i++)
         for (int h = 0; h < heads; h++)
-            add_attention(query->value + (size_t)(first_target + i) * query->stride + (size_t)(h * width),
-                          key->value + (size_t)first_source * key->stride + (size_t)(h * width), key->stride, n_source, width,
+            add_attention(query->value + (size_t)(first_target + i) * query->stride + (size_t)(h * d_head),
+                          key->value + (size_t)first_source * key->stride + (size_t)(h * d_head), key->stride, n_source, d_head,
                           share / (real)heads, score, weight + (size_t)i * (size_t)n_source);
 }
 
@@ -56,8 +57,8 @@ void align_batch(Search *search, const Batch *batch, Arena *arena, real **weight
         const int n_layers = sm->model->decoder.n_layers;
         tape_begin(&sm->tape, false);
         CrossAttention *watched = arena_alloc(&sm->tape.arena, (size_t)n_layers * sizeof *watched);
-        Tensor *memory = model_encode(sm->model, &sm->tape, &batch->source);
-        model_decode_watched(sm->model, &sm->tape, memory, &batch->source, &batch->target, watched);
+        Tensor *memory = transformer_encode(sm->model, &sm->tape, &batch->source);
+        transformer_decode_watched(sm->model, &sm->tape, memory, &batch->source, &batch->target, watched);
         const int first = first_layer(sm->model);
         const real share = 1 / (real)((n_layers - first) * search->n_models);
 #pragma omp parallel for schedule(dynamic, 1) if (n > 1)

@@ -18,24 +18,24 @@ double *beam_norms(Arena *arena, const SearchOptions *options, int longest)
     return norm;
 }
 
-int beam_width(const SearchOptions *options)
+int beam_size_of(const SearchOptions *options)
 {
-    return options->sample || options->beam < 1 ? 1 : options->beam;
+    return options->sample || options->beam_size < 1 ? 1 : options->beam_size;
 }
 
 void beam_begin(Beam *beam, Arena *arena, const SearchOptions *options, int limit, const double *norm)
 {
-    const int width = beam_width(options), n_best = options->sample || options->n_best < 1 ? 1 : options->n_best;
-    const size_t n = (size_t)width;
-    CHECK(n_best <= width, "%d translations from a beam of %d", n_best, width);
-    *beam = (Beam){.width = width, .n_best = n_best, .limit = limit, .no_early_stop = options->no_early_stop, .norm = norm,
+    const int beam_size = beam_size_of(options), n_best = options->sample || options->n_best < 1 ? 1 : options->n_best;
+    const size_t n = (size_t)beam_size;
+    CHECK(n_best <= beam_size, "%d translations from a beam of %d", n_best, beam_size);
+    *beam = (Beam){.beam_size = beam_size, .n_best = n_best, .limit = limit, .no_early_stop = options->no_early_stop, .norm = norm,
                    .n_live = 1, .arena = arena};
     beam->live = arena_zalloc(arena, n * sizeof *beam->live);
     beam->next = arena_alloc(arena, n * sizeof *beam->next);
     beam->history = arena_alloc(arena, n * sizeof *beam->history);
     beam->taken = arena_alloc(arena, n * sizeof *beam->taken);
     beam->finished = arena_alloc(arena, n * sizeof *beam->finished);
-    for (int slot = 0; slot < width; slot++)
+    for (int slot = 0; slot < beam_size; slot++)
         beam->history[slot] = (History){.token = arena_alloc(arena, (size_t)limit * sizeof(int32_t)), .n = -1};
 }
 
@@ -70,7 +70,7 @@ static int first_difference(const Beam *beam, int from, int to)
 static BeamCopy fork_slot(Beam *beam, int from)
 {
     BeamCopy copy = {.from = from, .to = -1, .first = -1, .last = beam->n_tokens + 1};
-    for (int slot = 0; slot < beam->width; slot++) {
+    for (int slot = 0; slot < beam->beam_size; slot++) {
         if (beam->taken[slot]) continue;
         const int first = first_difference(beam, from, slot);
         if (first > copy.first) {
@@ -89,8 +89,8 @@ static BeamCopy fork_slot(Beam *beam, int from)
 static int settle(Beam *beam, int n_next, BeamCopy *copy)
 {
     int n_copies = 0;
-    bool stays[beam->width];
-    memset(beam->taken, 0, (size_t)beam->width * sizeof *beam->taken);
+    bool stays[beam->beam_size];
+    memset(beam->taken, 0, (size_t)beam->beam_size * sizeof *beam->taken);
     for (int i = 0; i < n_next; i++) {
         bool *taken = &beam->taken[beam->next[i].slot];
         stays[i] = !*taken;
@@ -106,8 +106,8 @@ static int settle(Beam *beam, int n_next, BeamCopy *copy)
 
 int beam_extend(Beam *beam, const uint8_t *utf8_bytes, Candidate *candidate, int n, BeamCopy *copy)
 {
-    const int n_tokens = beam->n_tokens, places = beam->width - beam->n_finished;
-    int32_t token[beam->width];
+    const int n_tokens = beam->n_tokens, places = beam->beam_size - beam->n_finished;
+    int32_t token[beam->beam_size];
     int n_next = 0;
     for (int i = 0; i < beam->n_live; i++) beam->history[beam->live[i].slot].n = n_tokens;
     qsort(candidate, (size_t)n, sizeof *candidate, better_first);

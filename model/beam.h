@@ -26,15 +26,15 @@ typedef struct Candidate {
 } Candidate;
 
 typedef struct Beam {
-    int width, n_best, limit; /* limit: tokens before EOS */
+    int beam_size, n_best, limit; /* limit: tokens before EOS */
     bool no_early_stop;
     const double *norm;       /* [limit + 2]: beam_norm of each length */
     int n_tokens;             /* of each live hypothesis */
     int n_live, n_finished;
-    Hypothesis *live, *next; /* [width], best first */
-    History *history;        /* [width], by slot */
-    bool *taken;             /* [width] slots of the next hypotheses */
-    Translation *finished;   /* [width], in the order in which they finished */
+    Hypothesis *live, *next; /* [beam_size], best first */
+    History *history;        /* [beam_size], by slot */
+    bool *taken;             /* [beam_size] slots of the next hypotheses */
+    Translation *finished;   /* [beam_size], in the order in which they finished */
     Arena *arena;
 } Beam;
 
@@ -47,13 +47,13 @@ typedef struct BeamCopy {
 double *beam_norms(Arena *arena, const SearchOptions *options, int longest);
 
 /* How many hypotheses these options keep of a sentence. */
-int beam_width(const SearchOptions *options);
+int beam_size_of(const SearchOptions *options);
 
 /* One hypothesis without tokens. All memory comes from the arena, later, too. */
 void beam_begin(Beam *beam, Arena *arena, const SearchOptions *options, int limit, const double *norm);
 
 /* The best of the n candidates (which are sorted) take the places that finished translations leave; those with EOS finish.
- * Writes what is to be copied in the caches to copy[width] and returns how many there are. */
+ * Writes what is to be copied in the caches to copy[beam_size] and returns how many there are. */
 int beam_extend(Beam *beam, const uint8_t *utf8_bytes, Candidate *candidate, int n, BeamCopy *copy);
 
 /* Can no live hypothesis become one of the n_best? Then their list is complete. */

@@ -1,4 +1,4 @@
-/* Counts what model/build.c declares and what the builders in autograd/ take from the arena. */
+/* Counts what model/model.c declares and what the builders in autograd/ take from the arena. */
 #include "model/footprint.h"
 
 #include "core/attention.h"
@@ -89,11 +89,11 @@ size_t footprint_gradients(const ModelConfig *c, size_t n_source, size_t n_targe
 
 /* The encoder's pass and the cross keys and values, of which the cache holds a
  * copy; then, over the same memory, step after step. */
-size_t footprint_search(const ModelConfig *c, size_t n_source, size_t n_seq, size_t n_rows, size_t width)
+size_t footprint_search(const ModelConfig *c, size_t n_source, size_t n_seq, size_t n_rows, size_t beam_size)
 {
     const size_t d = (size_t)c->d_model, f = (size_t)c->d_ff, h = (size_t)c->heads, layers = (size_t)c->decoder_layers;
     const size_t cross = n_source * layers * 2 * d;
     const size_t encode = n_source * (3 * d + (size_t)c->encoder_layers * (10 * d + 2 * f + h + 4)) + cross;
-    const size_t step = n_seq * width * (3 * d + layers * (15 * d + 2 * f + 2 * h + 6) + (size_t)c->vocab_size);
-    return (largest(encode, step) + cross + n_rows * width * layers * 2 * d) * sizeof(real);
+    const size_t step = n_seq * beam_size * (3 * d + layers * (15 * d + 2 * f + 2 * h + 6) + (size_t)c->vocab_size);
+    return (largest(encode, step) + cross + n_rows * beam_size * layers * 2 * d) * sizeof(real);
 }

@@ -2,7 +2,7 @@
 #ifndef FERRY_MODEL_FOOTPRINT_H
 #define FERRY_MODEL_FOOTPRINT_H
 
-#include "model/transformer.h"
+#include "model/model.h"
 
 /* The number of parameters; exact. */
 size_t footprint_parameters(const ModelConfig *config);
@@ -14,8 +14,8 @@ size_t footprint_step(const ModelConfig *config, size_t n_source, size_t n_targe
 /* Bytes at most of the gradients that are alive at a time in its backward pass. */
 size_t footprint_gradients(const ModelConfig *config, size_t n_source, size_t n_target);
 
-/* Bytes at most for translating n_seq sentences of n_source tokens in all into up to `n_rows` tokens in all, `width`
+/* Bytes at most for translating n_seq sentences of n_source tokens in all into up to `n_rows` tokens in all, `beam_size`
  * hypotheses each. */
-size_t footprint_search(const ModelConfig *config, size_t n_source, size_t n_seq, size_t n_rows, size_t width);
+size_t footprint_search(const ModelConfig *config, size_t n_source, size_t n_seq, size_t n_rows, size_t beam_size);
 
 #endif

@@ -1,11 +1,10 @@
-/* A model's parameters: declared, named, initialized, packed. */
+#include "model/model.h"
+
 #include <math.h>
 #include <stdio.h>
 
 #include "core/error.h"
-#include "core/matmul.h"
 #include "core/memory.h"
-#include "model/transformer.h"
 
 static int declare(Params *params, int n_dims, int rows, int cols, Init init, double scale, const char *prefix,
                    const char *part, const char *suffix)
@@ -28,26 +27,26 @@ static void add_linear(Params *params, Linear *linear, int n_parts, int fan_part
     params_bind(params, &linear->bias, bias, 1, n_parts * out);
 }
 
-static void add_norm(Params *params, Norm *norm, int width, const char *prefix, const char *part)
+static void add_norm(Params *params, Norm *norm, int d_model, const char *prefix, const char *part)
 {
-    params_bind(params, &norm->gain, declare(params, 1, 1, width, INIT_ONES, 0, prefix, part, ".weight"), 1, width);
-    params_bind(params, &norm->bias, declare(params, 1, 1, width, INIT_ZEROS, 0, prefix, part, ".bias"), 1, width);
+    params_bind(params, &norm->gain, declare(params, 1, 1, d_model, INIT_ONES, 0, prefix, part, ".weight"), 1, d_model);
+    params_bind(params, &norm->bias, declare(params, 1, 1, d_model, INIT_ZEROS, 0, prefix, part, ".bias"), 1, d_model);
 }
 
 static void add_layer(Params *params, const ModelConfig *c, Layer *layer, bool cross, const char *prefix)
 {
-    static const char *const self_input[] = {"self_attention.query", "self_attention.key", "self_attention.value"};
+    static const char *const self_qkv[] = {"self_attention.query", "self_attention.key", "self_attention.value"};
     static const char *const self_output[] = {"self_attention.output"};
     static const char *const cross_query[] = {"cross_attention.query"};
-    static const char *const cross_input[] = {"cross_attention.key", "cross_attention.value"};
+    static const char *const cross_kv[] = {"cross_attention.key", "cross_attention.value"};
     static const char *const cross_output[] = {"cross_attention.output"};
     static const char *const ff_input[] = {"feed_forward.input"}, *const ff_output[] = {"feed_forward.output"};
     const int d = c->d_model;
-    add_linear(params, &layer->self_input, 3, 3, d, d, prefix, self_input);
+    add_linear(params, &layer->self_qkv, 3, 3, d, d, prefix, self_qkv);
     add_linear(params, &layer->self_output, 1, 1, d, d, prefix, self_output);
     if (cross) {
         add_linear(params, &layer->cross_query, 1, 3, d, d, prefix, cross_query);
-        add_linear(params, &layer->cross_input, 2, 3, d, d, prefix, cross_input);
+        add_linear(params, &layer->cross_kv, 2, 3, d, d, prefix, cross_kv);
         add_linear(params, &layer->cross_output, 1, 1, d, d, prefix, cross_output);
     }
     add_linear(params, &layer->ff_input, 1, 1, c->d_ff, d, prefix, ff_input);
@@ -91,7 +90,7 @@ static void add_embeddings(Params *params, const ModelConfig *c, Model *model)
 
 Model *model_new(const ModelConfig *config, bool gradients)
 {
-    CHECK(config->d_model % config->heads == 0, "%d heads, width %d", config->heads, config->d_model);
+    CHECK(config->d_model % config->heads == 0, "%d heads, d_model %d", config->heads, config->d_model);
     Model *model = mem_zalloc(sizeof *model);
     model->config = *config;
     model->compute = compute_best();
@@ -132,8 +131,8 @@ static Tensor *weight(Model *model, int index)
         const Stack *stack = decoder ? &model->decoder : &model->encoder;
         for (int i = 0; i < stack->n_layers; i++) {
             Layer *l = &stack->layer[i];
-            Tensor *all[] = {&l->self_input.weight, &l->self_output.weight, &l->ff_input.weight, &l->ff_output.weight,
-                             &l->cross_query.weight, &l->cross_input.weight, &l->cross_output.weight};
+            Tensor *all[] = {&l->self_qkv.weight, &l->self_output.weight, &l->ff_input.weight, &l->ff_output.weight,
+                             &l->cross_query.weight, &l->cross_kv.weight, &l->cross_output.weight};
             int n = decoder ? 7 : 4;
             if (index < n) return all[index];
             index -= n;

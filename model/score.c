@@ -1,6 +1,7 @@
 #include "model/score.h"
 
 #include "core/error.h"
+#include "model/transformer.h"
 #include "model/distribution.h"
 
 enum { CHUNK = 256 }; /* rows whose logits exist at a time */
@@ -23,8 +24,8 @@ void score_batch(Search *search, const Batch *batch, double *out)
     for (int m = 0; m < n_models; m++) {
         SearchModel *sm = &search->models[m];
         tape_begin(&sm->tape, false);
-        Tensor *memory = model_encode(sm->model, &sm->tape, &batch->source);
-        hidden[m] = model_decode(sm->model, &sm->tape, memory, &batch->source, &batch->target);
+        Tensor *memory = transformer_encode(sm->model, &sm->tape, &batch->source);
+        hidden[m] = transformer_decode(sm->model, &sm->tape, memory, &batch->source, &batch->target);
         mark[m] = arena_mark(&sm->tape.arena);
     }
     for (int first = 0; first < n_rows; first += CHUNK) {
@@ -33,7 +34,7 @@ void score_batch(Search *search, const Batch *batch, double *out)
             SearchModel *sm = &search->models[m];
             Tensor rows = rows_of(hidden[m], first, n);
             arena_release(&sm->tape.arena, mark[m]);
-            logits[m] = model_logits(sm->model, &sm->tape, &rows);
+            logits[m] = transformer_logits(sm->model, &sm->tape, &rows);
         }
         const Distribution d = distribution_of(&search->models[0].tape, logits, n_models);
         for (int i = 0; i < n; i++) out[first + i] = distribution_log(&d, i, batch->label[first + i]);

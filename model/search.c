@@ -8,6 +8,7 @@
 #include "model/beam.h"
 #include "model/distribution.h"
 #include "model/sample.h"
+#include "model/transformer.h"
 
 void search_init(Search *search, Model *const *model, int n_models)
 {
@@ -24,7 +25,7 @@ void search_free(Search *search)
 {
     for (int m = 0; m < search->n_models; m++) {
         tape_free(&search->models[m].tape);
-        model_cache_free(&search->models[m].cache);
+        decoder_cache_free(&search->models[m].cache);
     }
     mem_free(search->models);
     *search = (Search){0};
@@ -40,9 +41,9 @@ typedef struct Run {
     Search *search;
     const SearchInput *input;
     const SearchOptions *options;
-    int width, n_keep; /* of each beam; candidates of a hypothesis that are looked at */
+    int beam_size, n_keep; /* of each beam; candidates of a hypothesis that are looked at */
     Beam *beam;        /* [n_seq] */
-    int n_rows;        /* of the present step; at most R = n_seq * width */
+    int n_rows;        /* of the present step; at most R = n_seq * beam_size */
     Row *row;          /* [R] */
     int32_t *slot;     /* [R] in the models' caches */
     int32_t *token;    /* [R] the last token */
@@ -85,17 +86,17 @@ static void begin_models(Run *run)
 {
     for (int m = 0; m < run->search->n_models; m++) {
         SearchModel *sm = &run->search->models[m];
-        model_cache_begin(sm->model, &sm->tape, &sm->cache, &run->input->source, run->width);
+        decoder_cache_begin(sm->model, &sm->tape, &sm->cache, &run->input->source, run->beam_size);
     }
 }
 
 static Run begin(Search *search, const SearchInput *input, const SearchOptions *options, Arena *arena)
 {
     const int n_tokens = search->models[0].model->config.vocab_size;
-    Run run = {.search = search, .input = input, .options = options, .width = beam_width(options)};
-    run.n_keep = run.width < n_tokens ? run.width : n_tokens;
+    Run run = {.search = search, .input = input, .options = options, .beam_size = beam_size_of(options)};
+    run.n_keep = run.beam_size < n_tokens ? run.beam_size : n_tokens;
     run.top_size = options->sample ? n_tokens : run.n_keep;
-    const size_t most = (size_t)input->source.n_seq * (size_t)run.width;
+    const size_t most = (size_t)input->source.n_seq * (size_t)run.beam_size;
     run.row = arena_alloc(arena, most * sizeof *run.row);
     run.slot = arena_alloc(arena, most * sizeof *run.slot);
     run.token = arena_alloc(arena, most * sizeof *run.token);
@@ -121,7 +122,7 @@ static void gather(Run *run)
         for (int i = 0; i < beam->n_live; i++) {
             const int row = run->n_rows++, slot = beam->live[i].slot, n = beam->n_tokens;
             run->row[row] = (Row){s, i};
-            run->slot[row] = s * run->width + slot;
+            run->slot[row] = s * run->beam_size + slot;
             run->token[row] = n ? beam->history[slot].token[n - 1] : TOKEN_BOS;
         }
     }
@@ -136,8 +137,8 @@ static Distribution step(Run *run, int position)
         SearchModel *sm = &run->search->models[m];
         tape_begin(&sm->tape, false);
         Tensor *hidden =
-            model_decode_step(sm->model, &sm->tape, &sm->cache, run->n_rows, run->slot, run->token, position);
-        logits[m] = model_logits(sm->model, &sm->tape, hidden);
+            decoder_cache_step(sm->model, &sm->tape, &sm->cache, run->n_rows, run->slot, run->token, position);
+        logits[m] = transformer_logits(sm->model, &sm->tape, hidden);
     }
     return distribution_of(&run->search->models[0].tape, logits, n_models);
 }
@@ -200,8 +201,8 @@ static void extend(Run *run)
         BeamCopy *copy = run->copy + n_copies;
         const int n_new = beam_extend(&run->beam[s], run->options->utf8_bytes, first, n, copy);
         for (int c = 0; c < n_new; c++) {
-            copy[c].from += s * run->width;
-            copy[c].to += s * run->width;
+            copy[c].from += s * run->beam_size;
+            copy[c].to += s * run->beam_size;
         }
         n_copies += n_new;
     }
@@ -209,7 +210,7 @@ static void extend(Run *run)
     for (int c = 0; c < n_copies; c++)
         for (int m = 0; m < run->search->n_models; m++) {
             SearchModel *sm = &run->search->models[m];
-            model_cache_copy(&sm->cache, sm->model, run->copy[c].from, run->copy[c].to, run->copy[c].first,
+            decoder_cache_copy(&sm->cache, sm->model, run->copy[c].from, run->copy[c].to, run->copy[c].first,
                              run->copy[c].last);
         }
 }

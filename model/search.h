@@ -4,7 +4,7 @@
 #ifndef FERRY_MODEL_SEARCH_H
 #define FERRY_MODEL_SEARCH_H
 
-#include "model/transformer.h"
+#include "model/decoder_cache.h"
 
 /* What a log-probability is divided by, so that long translations are not at a disadvantage; |Y| counts EOS, too. */
 typedef enum LengthNorm {
@@ -19,7 +19,7 @@ typedef struct SearchOptions {
     /* [V] what each token is to UTF-8: a byte for utf8_next. Tokens that lead to UTF8_BAD are not generated. NULL: all may
      * be, but PAD and BOS. */
     const uint8_t *utf8_bytes;
-    int beam;   /* hypotheses that are kept of each sentence; 1 (and 0) is greedy search */
+    int beam_size; /* hypotheses that are kept of each sentence; 1 (and 0) is greedy search */
     int n_best; /* translations of each sentence to return: at most `beam`; 0 means 1 */
     LengthNorm length_norm;
     double length_penalty; /* at least 0 */

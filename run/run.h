@@ -5,7 +5,7 @@
 #define FERRY_RUN_RUN_H
 
 #include "data/tokenizer.h"
-#include "model/transformer.h"
+#include "model/model.h"
 #include "options/options.h"
 #include "run/checkpoint.h"
 

@@ -189,7 +189,7 @@ static double at(const real *rows, size_t stride, int i, int c)
 /* A weight's size carries its score's: an error d of the score is a relative error d of the weight. */
 static void forward(const AttentionHead *head, NaiveAttention *a)
 {
-    const int width = head->width, n_k = head->n_k;
+    const int width = head->d_head, n_k = head->n_k;
     for (int i = 0; i < head->n_q; i++) {
         const int n = i + head->visible < n_k ? i + head->visible : n_k;
         Sum *weight = a->weights + (size_t)i * (size_t)n_k;
@@ -203,7 +203,7 @@ static void forward(const AttentionHead *head, NaiveAttention *a)
             total += weight[j].value;
             largest_size = fmax(largest_size, weight[j].size);
         }
-        a->log_sum[i] = (Sum){log(total), largest_size};
+        a->lse[i] = (Sum){log(total), largest_size};
         for (int j = 0; j < n; j++) {
             weight[j].value /= total;
             weight[j].size = weight[j].value * largest_size;
@@ -225,7 +225,7 @@ static void add_product(Sum *sum, Sum factor, double x)
 
 static void backward(const AttentionHead *head, NaiveAttention *a)
 {
-    const int width = head->width, n_k = head->n_k;
+    const int width = head->d_head, n_k = head->n_k;
     for (int i = 0; i < head->n_q; i++) {
         const Sum *weight = a->weights + (size_t)i * (size_t)n_k;
         Sum delta = {0};
@@ -251,11 +251,11 @@ static void backward(const AttentionHead *head, NaiveAttention *a)
 
 NaiveAttention naive_attention(const AttentionHead *head, bool with_gradients)
 {
-    const size_t width = (size_t)head->width, n_q = (size_t)head->n_q, n_k = (size_t)head->n_k;
+    const size_t width = (size_t)head->d_head, n_q = (size_t)head->n_q, n_k = (size_t)head->n_k;
     NaiveAttention a = {
         .weights = calloc(n_q * n_k, sizeof(Sum)),
         .out = calloc(n_q * width, sizeof(Sum)),
-        .log_sum = calloc(n_q, sizeof(Sum)),
+        .lse = calloc(n_q, sizeof(Sum)),
         .gq = calloc(n_q * width, sizeof(Sum)),
         .gk = calloc(n_k * width, sizeof(Sum)),
         .gv = calloc(n_k * width, sizeof(Sum)),
@@ -267,6 +267,6 @@ NaiveAttention naive_attention(const AttentionHead *head, bool with_gradients)
 
 void naive_attention_free(NaiveAttention *a)
 {
-    Sum *blocks[] = {a->weights, a->out, a->log_sum, a->gq, a->gk, a->gv};
+    Sum *blocks[] = {a->weights, a->out, a->lse, a->gq, a->gk, a->gv};
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) free(blocks[b]);
 }

@@ -65,10 +65,10 @@ real naive_mask(const Dropout *dropout, uint64_t element);
 double naive_gelu(double x);
 double naive_gelu_slope(double x);
 
-/* Attention with all its weights in memory; results are dense, [n_q, width] and [n_k, width], log_sum [n_q]. The gradients,
+/* Attention with all its weights in memory; results are dense, [n_q, width] and [n_k, width], lse [n_q]. The gradients,
  * if `backward`, are what has to be added. `weights` [n_q, n_k]: after the softmax, before dropout. */
 typedef struct NaiveAttention {
-    Sum *weights, *out, *log_sum, *gq, *gk, *gv;
+    Sum *weights, *out, *lse, *gq, *gk, *gv;
 } NaiveAttention;
 
 NaiveAttention naive_attention(const AttentionHead *head, bool backward);

@@ -32,12 +32,12 @@ static int rows(const Case *t, int index)
 
 static int elements(const Case *t, int index)
 {
-    return rows(t, index) * (t->head.width + GAP);
+    return rows(t, index) * (t->head.d_head + GAP);
 }
 
 static Case case_make(int n_q, int n_k, int width, int visible, const Dropout *dropout, uint64_t seed)
 {
-    Case t = {.head = {.n_q = n_q, .n_k = n_k, .width = width, .visible = visible, .dropout = dropout,
+    Case t = {.head = {.n_q = n_q, .n_k = n_k, .d_head = width, .visible = visible, .dropout = dropout,
                        .dropout_group = seed % 97}};
     for (int i = 0; i < 4; i++) {
         AttentionView *v = view(&t, i);
@@ -49,8 +49,8 @@ static Case case_make(int n_q, int n_k, int width, int visible, const Dropout *d
         t.start[2 * i] = naive_copy(v->value, elements(&t, i));
         t.start[2 * i + 1] = naive_copy(v->grad, elements(&t, i));
     }
-    t.head.log_sum_stride = 2;
-    t.head.log_sum = naive_uniform(seed, 2 * n_q);
+    t.head.lse_stride = 2;
+    t.head.lse = naive_uniform(seed, 2 * n_q);
     t.scratch_size = attention_scratch(n_q, n_k, width);
     t.head.scratch = mem_alloc((t.scratch_size + GUARDS) * sizeof(real));
     for (size_t i = 0; i < t.scratch_size; i++) t.head.scratch[i] = (real)NAN; /* nothing may count on what was there */
@@ -66,7 +66,7 @@ static void case_free(Case *t)
         free(t->start[2 * i]);
         free(t->start[2 * i + 1]);
     }
-    free(t->head.log_sum);
+    free(t->head.lse);
     mem_free(t->head.scratch);
 }
 
@@ -75,8 +75,8 @@ static void expect_guards(Case *t)
 {
     for (int i = 0; i < GUARDS; i++)
         expect_within((double)t->head.scratch[t->scratch_size + (size_t)i], (double)guard, 0,
-                      "scratch of %d x %d x %d overrun by %d", t->head.n_q, t->head.n_k, t->head.width, i + 1);
-    const int width = t->head.width, stride = width + GAP;
+                      "scratch of %d x %d x %d overrun by %d", t->head.n_q, t->head.n_k, t->head.d_head, i + 1);
+    const int width = t->head.d_head, stride = width + GAP;
     for (int i = 0; i < 4; i++)
         for (int r = 0; r < rows(t, i); r++) {
             expect_same(view(t, i)->value + r * stride + width, t->start[2 * i] + r * stride + width, GAP, "gap of row %d",
@@ -89,7 +89,7 @@ static void expect_guards(Case *t)
 /* got[r, c] near want[r, c], plus what was there before if `before` */
 static void expect_rows(const Case *t, const real *got, const Sum *want, const real *before, int n, const char *name)
 {
-    const int width = t->head.width, stride = width + GAP;
+    const int width = t->head.d_head, stride = width + GAP;
     for (int r = 0; r < n; r++)
         for (int c = 0; c < width; c++) {
             Sum sum = want[r * width + c];
@@ -106,7 +106,7 @@ static void check_attention(int n_q, int n_k, int width, int visible, const Drop
     expect_guards(&t);
     NaiveAttention want = naive_attention(&t.head, true);
     expect_rows(&t, t.head.out.value, want.out, NULL, n_q, "out");
-    for (int i = 0; i < n_q; i++) expect_near((double)t.head.log_sum[2 * i], want.log_sum[i], "log_sum of row %d", i);
+    for (int i = 0; i < n_q; i++) expect_near((double)t.head.lse[2 * i], want.lse[i], "lse of row %d", i);
     for (size_t i = 0; i < t.scratch_size; i++) t.head.scratch[i] = (real)NAN;
     kernel->attention_backward(&t.head);
     expect_guards(&t);
@@ -194,14 +194,14 @@ START_TEST(causal_row_ignores_the_future)
         Case t = case_make(N, N, WIDTH, 1, p % 2 ? &dropout : NULL, 1);
         const int stride = (int)t.head.q.stride;
         kernel->attention_forward(&t.head);
-        real *out = naive_copy(t.head.out.value, elements(&t, 3)), *log_sum = naive_copy(t.head.log_sum, 2 * N);
+        real *out = naive_copy(t.head.out.value, elements(&t, 3)), *lse = naive_copy(t.head.lse, 2 * N);
         for (int e = (row + 1) * stride; e < N * stride; e++) {
             t.head.k.value[e] *= -1000;
             t.head.v.value[e] *= 1000;
         }
         kernel->attention_forward(&t.head);
         expect_same(t.head.out.value, out, (row + 1) * stride, "out up to row %d", row);
-        expect_same(t.head.log_sum, log_sum, 2 * (row + 1), "log_sum up to row %d", row);
+        expect_same(t.head.lse, lse, 2 * (row + 1), "lse up to row %d", row);
         /* only this row has a gradient */
         for (int r = 0; r < N; r++)
             for (int c = 0; r != row && c < WIDTH; c++) t.head.out.grad[r * stride + c] = 0;
@@ -211,7 +211,7 @@ START_TEST(causal_row_ignores_the_future)
         expect_same(t.head.v.grad + (row + 1) * stride, t.start[5] + (row + 1) * stride, (N - row - 1) * stride,
                     "gv after %d", row);
         free(out);
-        free(log_sum);
+        free(lse);
         case_free(&t);
     }
 }
@@ -227,16 +227,16 @@ START_TEST(step_has_the_bits_of_the_pass)
         Case t = case_make(n, n, width, 1, NULL, (uint64_t)w);
         kernel->attention_forward(&t.head);
         for (int i = 0; i < n; i++) {
-            real out[64], log_sum;
+            real out[64], lse;
             AttentionHead step = t.head;
             step.n_q = 1;
             step.n_k = step.visible = i + 1;
             step.q.value += (size_t)i * step.q.stride;
             step.out = (AttentionView){.value = out, .stride = 64};
-            step.log_sum = &log_sum;
+            step.lse = &lse;
             kernel->attention_forward(&step);
             expect_same(out, t.head.out.value + (size_t)i * t.head.out.stride, width, "width %d, step %d", width, i);
-            expect_same(&log_sum, t.head.log_sum + 2 * i, 1, "width %d, log_sum of step %d", width, i);
+            expect_same(&lse, t.head.lse + 2 * i, 1, "width %d, lse of step %d", width, i);
         }
         case_free(&t);
     }
@@ -252,12 +252,12 @@ START_TEST(row_independent_of_its_neighbours)
     kernel->attention_forward(&t.head);
     for (int first = 0; first < N_Q; first += 7)
         for (int n = 1; n <= N_Q - first; n += 11) {
-            real out[N_Q * WIDTH], log_sum[2 * N_Q];
+            real out[N_Q * WIDTH], lse[2 * N_Q];
             AttentionHead part = t.head;
             part.n_q = n;
             part.q.value += (size_t)first * part.q.stride;
             part.out = (AttentionView){.value = out, .stride = WIDTH};
-            part.log_sum = log_sum;
+            part.lse = lse;
             kernel->attention_forward(&part);
             for (int i = 0; i < n; i++)
                 expect_same(out + i * WIDTH, t.head.out.value + (size_t)(first + i) * t.head.out.stride, WIDTH, "row %d",
@@ -269,7 +269,7 @@ END_TEST
 
 /* ---- known arithmetic ---- */
 
-/* With one-hot values the output is the weights: rows sum to 1, and score = log(weight) + log_sum. Scores of random normal
+/* With one-hot values the output is the weights: rows sum to 1, and score = log(weight) + lse. Scores of random normal
  * queries and keys have the variance 1 whatever the width. */
 START_TEST(weights_sum_to_1_and_scores_keep_unit_variance)
 {
@@ -291,7 +291,7 @@ START_TEST(weights_sum_to_1_and_scores_keep_unit_variance)
             Sum row = {0};
             for (int j = 0; j < N; j++) {
                 double weight = (double)t.head.out.value[(size_t)i * t.head.out.stride + (size_t)j];
-                double score = log(weight) + (double)t.head.log_sum[2 * i];
+                double score = log(weight) + (double)t.head.lse[2 * i];
                 sum_add(&row, weight);
                 sum += score;
                 squares += score * score;

@@ -55,7 +55,7 @@ START_TEST(wide_beam_looks_at_everything)
     for (uint64_t seed = 0; seed < 6; seed++) {
         Model *model = searching_model(&config, seed);
         const Ragged source = sample_batch(&arena, seed, N, 0, 8, config.vocab_size).source;
-        const SearchOptions options = {.max_extra = LIMIT, .beam = N_ALL, .n_best = N_ALL,
+        const SearchOptions options = {.max_extra = LIMIT, .beam_size = N_ALL, .n_best = N_ALL,
                                        .length_norm = (LengthNorm)(seed % 3), .length_penalty = seed < 3 ? 1 : 0.6};
         const Translation *found = translate_source(model, &source, &options);
         for (int s = 0; s < N; s++) {
@@ -90,7 +90,7 @@ START_TEST(lists_of_the_best)
         Model *model = searching_model(&config, seed);
         const Ragged source = sample_batch(&arena, seed, N, 0, seed == 5 ? 60 : 20, config.vocab_size).source;
         const int beam = 2 + (int)seed * 2;
-        SearchOptions options = {.max_ratio = 1.5, .max_extra = 10, .beam = beam, .n_best = beam, .length_penalty = 1};
+        SearchOptions options = {.max_ratio = 1.5, .max_extra = 10, .beam_size = beam, .n_best = beam, .length_penalty = 1};
         const Translation *lists = translate_source(model, &source, &options);
         options.n_best = 1;
         const Translation *best = translate_source(model, &source, &options);
@@ -127,7 +127,7 @@ START_TEST(early_stop_is_right)
         for (int i = 0; i < model->output.rows * model->output.cols; i++) model->output.value[i] *= 4;
         const Ragged source = sample_batch(&arena, seed, N, 0, 12, tiny.vocab_size).source;
         const int beam = 2 + (int)seed % 5;
-        SearchOptions options = {.max_ratio = 1.5, .max_extra = 10, .beam = beam, .n_best = 1 + (int)(seed / 5) % beam,
+        SearchOptions options = {.max_ratio = 1.5, .max_extra = 10, .beam_size = beam, .n_best = 1 + (int)(seed / 5) % beam,
                                  .length_norm = (LengthNorm)(seed % 3), .length_penalty = 0.3 * (double)(seed % 7)};
         searching_steps = 0;
         const Translation *early = translate_source(model, &source, &options);
@@ -149,7 +149,7 @@ START_TEST(independent_of_the_batch)
 {
     enum { N = 30 };
     const SearchOptions cases[] = {
-        {.max_ratio = 1.5, .max_extra = 10, .beam = 4, .n_best = 3, .length_penalty = 1},
+        {.max_ratio = 1.5, .max_extra = 10, .beam_size = 4, .n_best = 3, .length_penalty = 1},
         {.max_ratio = 1.5, .max_extra = 10, .sample = true, .temperature = 1.2, .top_p = 0.95, .seed = 5},
     };
     Model *model = searching_model(&tiny, 2);
@@ -192,7 +192,7 @@ START_TEST(ties)
     Model *model = sample_model(&config, 1, false);
     memset(model->output.value, 0, (size_t)model->output.rows * model->output.stride * sizeof(real));
     const Ragged source = sample_batch(&arena, 3, 2, 4, 4, config.vocab_size).source;
-    const SearchOptions options = {.max_extra = 2, .beam = 4, .n_best = 4, .length_norm = LENGTH_NONE};
+    const SearchOptions options = {.max_extra = 2, .beam_size = 4, .n_best = 4, .length_norm = LENGTH_NONE};
     const Translation *found = translate_source(model, &source, &options);
     for (int s = 0; s < 2; s++) {
         const Translation *t = &found[s];
@@ -213,7 +213,7 @@ START_TEST(not_a_number)
     const Ragged source = sample_batch(&arena, 3, 2, 4, 4, tiny.vocab_size).source;
     const int64_t line[] = {1, 2};
     for (int sample = 0; sample < 2; sample++) {
-        const SearchOptions options = {.max_extra = 9, .beam = 3, .n_best = sample ? 1 : 2, .sample = sample,
+        const SearchOptions options = {.max_extra = 9, .beam_size = 3, .n_best = sample ? 1 : 2, .sample = sample,
                                        .temperature = 1, .top_p = 0.5};
         const SearchInput input = {.source = source, .line = line};
         const Translation *found = searching_translate(&arena, &model, 1, &input, &options);
@@ -233,7 +233,7 @@ START_TEST(stops_when_told)
 {
     Model *model = searching_model(&tiny, 2);
     const Ragged source = sample_batch(&arena, 3, 9, 9, 12, tiny.vocab_size).source;
-    const SearchOptions options = {.max_ratio = 2, .beam = 3, .length_penalty = 1};
+    const SearchOptions options = {.max_ratio = 2, .beam_size = 3, .length_penalty = 1};
     Search search;
     Translation out[9];
     search_init(&search, &model, 1);
@@ -257,7 +257,7 @@ START_TEST(prefixes)
     Model *model = searching_model(&tiny, 2);
     const Batch batch = sample_batch(&arena, 4, N, 3, 20, tiny.vocab_size);
     const int beam = 1 + 3 * _i;
-    const SearchOptions options = {.max_ratio = 1, .max_extra = 5, .beam = beam, .n_best = beam, .length_penalty = 1};
+    const SearchOptions options = {.max_ratio = 1, .max_extra = 5, .beam_size = beam, .n_best = beam, .length_penalty = 1};
     const Translation *free_ones = translate_source(model, &batch.source, &options);
     int32_t token[N * 64], start[N + 1] = {0};
     for (int s = 0; s < N; s++) {
@@ -299,7 +299,7 @@ START_TEST(ensembles)
     enum { N = 12 };
     Model *models[] = {searching_model(&tiny, 2), searching_model(&tiny, 4)}, *twice[] = {models[0], models[0]};
     const Batch batch = sample_batch(&arena, 4, N, 3, 20, tiny.vocab_size);
-    const SearchOptions options = {.max_ratio = 1, .max_extra = 5, .beam = 4, .n_best = 4, .length_penalty = 1};
+    const SearchOptions options = {.max_ratio = 1, .max_extra = 5, .beam_size = 4, .n_best = 4, .length_penalty = 1};
     const SearchInput input = {.source = batch.source};
     const Translation *pair = searching_translate(&arena, models, 2, &input, &options);
     const Translation *double_one = searching_translate(&arena, twice, 2, &input, &options);
@@ -350,8 +350,8 @@ START_TEST(alignments)
         Tape tape = {0};
         tape_begin(&tape, false);
         CrossAttention watched[4];
-        Tensor *memory = model_encode(models[m], &tape, &batch.source);
-        model_decode_watched(models[m], &tape, memory, &batch.source, &batch.target, watched);
+        Tensor *memory = transformer_encode(models[m], &tape, &batch.source);
+        transformer_decode_watched(models[m], &tape, memory, &batch.source, &batch.target, watched);
         for (int layer = 2; layer < 4; layer++)
             for (int s = 0; s < N; s++)
                 for (int h = 0; h < H; h++) {
@@ -359,7 +359,7 @@ START_TEST(alignments)
                     const int q0 = batch.target.start[s], k0 = batch.source.start[s];
                     const AttentionView keys = {.value = k->value + (size_t)k0 * k->stride + h * W, .stride = k->stride};
                     const AttentionHead head = {
-                        .n_q = batch.target.start[s + 1] - q0, .n_k = batch.source.start[s + 1] - k0, .width = W,
+                        .n_q = batch.target.start[s + 1] - q0, .n_k = batch.source.start[s + 1] - k0, .d_head = W,
                         .visible = batch.source.n_tokens, .k = keys, .v = keys,
                         .q = {.value = q->value + (size_t)q0 * q->stride + h * W, .stride = q->stride},
                     };

@@ -35,7 +35,7 @@ static void check_case(const struct Case *c, bool dropout)
     Tape tape = {.dropout = true};
     LossSums sums;
     tape_begin(&tape, true);
-    *tape_grad(&tape, model_loss(model, &tape, &batch, 1, &sums)) = 1;
+    *tape_grad(&tape, transformer_loss(model, &tape, &batch, 1, &sums)) = 1;
     tape_backward(&tape);
     const size_t foretold = footprint_step(&config, (size_t)batch.source.n_tokens, (size_t)batch.target.n_tokens,
                                            (size_t)c->longest + 1, threads_count());

@@ -168,9 +168,9 @@ START_TEST(outputs)
     const Batch b = batch(&golden, 0);
     for (int recording = 0; recording <= 1; recording++) {
         tape_begin(&golden.tape, recording);
-        Tensor *memory = model_encode(golden.model, &golden.tape, &b.source);
+        Tensor *memory = transformer_encode(golden.model, &golden.tape, &b.source);
         compare_tensor(&golden, "encoder", memory, value_tolerance);
-        Tensor *hidden = model_decode(golden.model, &golden.tape, memory, &b.source, &b.target);
+        Tensor *hidden = transformer_decode(golden.model, &golden.tape, memory, &b.source, &b.target);
         compare_tensor(&golden, "decoder", hidden, value_tolerance);
     }
     golden_close(&golden);
@@ -205,7 +205,7 @@ static double backward(Golden *golden, int number)
     Params *params = &golden->model->params;
     memset(params->grad, 0, params->size * sizeof *params->grad);
     tape_begin(&golden->tape, true);
-    Tensor *loss = model_loss(golden->model, &golden->tape, &b, (real)golden->scale, NULL);
+    Tensor *loss = transformer_loss(golden->model, &golden->tape, &b, (real)golden->scale, NULL);
     *tape_grad(&golden->tape, loss) = 1;
     tape_backward(&golden->tape);
     return (double)loss->value[0];

@@ -500,7 +500,7 @@ typedef struct ModelArgs {
 static void build_model(Check *check)
 {
     const ModelArgs *args = check->args;
-    check->output[0] = model_loss(args->model, &check->tape, &args->batch, (real)0.5, NULL);
+    check->output[0] = transformer_loss(args->model, &check->tape, &args->batch, (real)0.5, NULL);
     check->n_outputs = 1;
 }
 

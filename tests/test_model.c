@@ -161,14 +161,14 @@ START_TEST(query_key_and_value_are_one_matrix)
         snprintf(encoder, sizeof encoder, "encoder.%d.self_attention", i);
         snprintf(decoder, sizeof decoder, "decoder.%d.self_attention", i);
         snprintf(cross, sizeof cross, "decoder.%d.cross_attention", i);
-        assert_spans(model, &e->self_input.weight, encoder, 3, qkv, "weight");
-        assert_spans(model, &e->self_input.bias, encoder, 3, qkv, "bias");
-        assert_spans(model, &d->self_input.weight, decoder, 3, qkv, "weight");
-        assert_spans(model, &d->self_input.bias, decoder, 3, qkv, "bias");
+        assert_spans(model, &e->self_qkv.weight, encoder, 3, qkv, "weight");
+        assert_spans(model, &e->self_qkv.bias, encoder, 3, qkv, "bias");
+        assert_spans(model, &d->self_qkv.weight, decoder, 3, qkv, "weight");
+        assert_spans(model, &d->self_qkv.bias, decoder, 3, qkv, "bias");
         assert_spans(model, &d->cross_query.weight, cross, 1, qkv, "weight");
         assert_spans(model, &d->cross_query.bias, cross, 1, qkv, "bias");
-        assert_spans(model, &d->cross_input.weight, cross, 2, qkv + 1, "weight");
-        assert_spans(model, &d->cross_input.bias, cross, 2, qkv + 1, "bias");
+        assert_spans(model, &d->cross_kv.weight, cross, 2, qkv + 1, "weight");
+        assert_spans(model, &d->cross_kv.bias, cross, 2, qkv + 1, "bias");
     }
     model_free(model);
 }
@@ -272,7 +272,7 @@ static real loss_and_gradients(Model *model, Tape *tape, const Batch *batch)
 {
     memset(model->params.grad, 0, model->params.size * sizeof(real));
     tape_begin(tape, true);
-    Tensor *loss = model_loss(model, tape, batch, (real)0.01, NULL);
+    Tensor *loss = transformer_loss(model, tape, batch, (real)0.01, NULL);
     *tape_grad(tape, loss) = 1;
     tape_backward(tape);
     return loss->value[0];
@@ -372,8 +372,8 @@ END_TEST
 static Tensor *logits_of(Model *model, Tape *tape, const Ragged *source, const Ragged *target)
 {
     tape_begin(tape, false);
-    Tensor *memory = model_encode(model, tape, source);
-    return model_logits(model, tape, model_decode(model, tape, memory, source, target));
+    Tensor *memory = transformer_encode(model, tape, source);
+    return transformer_logits(model, tape, transformer_decode(model, tape, memory, source, target));
 }
 
 static void assert_sentences_do_not_see_each_other(Precision precision, const Blas *blas)
@@ -485,7 +485,7 @@ END_TEST
 static double loss_of(Model *model, Tape *tape, const Batch *batch)
 {
     tape_begin(tape, false);
-    return (double)model_loss(model, tape, batch, 1, NULL)->value[0];
+    return (double)transformer_loss(model, tape, batch, 1, NULL)->value[0];
 }
 
 /* Masks are a function of seed, step and pass; each kind of dropout drops; without tape.dropout none does. */

@@ -57,9 +57,9 @@ static Tensor *compare_step(Model *model, Tape *whole, Tape *step, DecoderCache 
     source_start[n_live] = n_source;
     start[n_live] = n_live * (position + 1);
     const Ragged sources = {n_live, n_source, source_start, source_token}, targets = {n_live, start[n_live], start, token};
-    Tensor *memory = model_encode(model, whole, &sources);
-    Tensor *logits = model_logits(model, whole, model_decode(model, whole, memory, &sources, &targets));
-    Tensor *cached = model_logits(model, step, model_decode_step(model, step, cache, n_live, live, last, position));
+    Tensor *memory = transformer_encode(model, whole, &sources);
+    Tensor *logits = transformer_logits(model, whole, transformer_decode(model, whole, memory, &sources, &targets));
+    Tensor *cached = transformer_logits(model, step, decoder_cache_step(model, step, cache, n_live, live, last, position));
     for (int i = 0; i < n_live; i++)
         ck_assert_mem_eq(logits->value + (size_t)(start[i + 1] - 1) * logits->stride,
                          cached->value + (size_t)i * cached->stride, (size_t)cached->cols * sizeof(real));
@@ -80,7 +80,7 @@ static int decode_whole_prefixes(Model *model, const Ragged *source, Arena *aren
         prefix[s]->limit = (int)(1.5 * n + 10);
         live[n_live++] = s;
     }
-    model_cache_begin(model, &step, &cache, source, 1);
+    decoder_cache_begin(model, &step, &cache, source, 1);
     for (int position = 0; n_live; position++) {
         const Tensor *logits = compare_step(model, &whole, &step, &cache, source, n_live, live, prefix, position);
         int n_left = 0;
@@ -96,7 +96,7 @@ static int decode_whole_prefixes(Model *model, const Ragged *source, Arena *aren
         }
         n_live = n_left;
     }
-    model_cache_free(&cache);
+    decoder_cache_free(&cache);
     tape_free(&whole);
     tape_free(&step);
     return n_ended;
@@ -389,7 +389,7 @@ START_TEST(learns_by_heart)
     for (int step = 0; step < STEPS; step++) {
         memset(model->params.grad, 0, model->params.size * sizeof(real));
         tape_begin(&tape, true);
-        Tensor *loss = model_loss(model, &tape, &batch, (real)(1.0 / n_tokens), &sums);
+        Tensor *loss = transformer_loss(model, &tape, &batch, (real)(1.0 / n_tokens), &sums);
         *tape_grad(&tape, loss) = 1;
         tape_backward(&tape);
         if (!step) first = sums.nll / n_tokens;

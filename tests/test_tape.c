@@ -43,7 +43,7 @@ static void gradients(Model *model, Tape *tape, const Batch *batch)
 {
     memset(model->params.grad, 0, model->params.size * sizeof(real));
     tape_begin(tape, true);
-    *tape_grad(tape, model_loss(model, tape, batch, 1, NULL)) = 1;
+    *tape_grad(tape, transformer_loss(model, tape, batch, 1, NULL)) = 1;
     tape_backward(tape);
 }
 
@@ -79,7 +79,7 @@ START_TEST(sees_every_op_both_ways)
     /* without recording: forward alone */
     journal.n = 0;
     tape_begin(&tape, false);
-    model_loss(model, &tape, &batch, 1, NULL);
+    transformer_loss(model, &tape, &batch, 1, NULL);
     ck_assert_int_eq(journal.n, 2 * n);
     model_free(model);
     tape_free(&tape);

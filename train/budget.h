@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
-#include "model/transformer.h"
+#include "model/model.h"
 #include "options/options.h"
 
 /* Memory that this process may still take, and what bounds it, for people. */

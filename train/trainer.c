@@ -12,6 +12,7 @@
 #include "core/memory.h"
 #include "core/threads.h"
 #include "data/batches.h"
+#include "model/transformer.h"
 #include "run/finite.h"
 #include "run/log.h"
 #include "run/machine.h"
@@ -103,7 +104,7 @@ bool trainer_step(Trainer *t, Error *error)
         t->tape.dropout = true;
         tape_begin(&t->tape, true);
         LossSums sums;
-        Tensor *y = model_loss(t->model, &t->tape, &t->batch[i].batch, (real)(1 / (double)n_tokens), &sums);
+        Tensor *y = transformer_loss(t->model, &t->tape, &t->batch[i].batch, (real)(1 / (double)n_tokens), &sums);
         *tape_grad(&t->tape, y) = 1;
         tape_backward(&t->tape);
         loss += sums.loss;
@@ -175,7 +176,7 @@ static double validation_loss(Trainer *t)
         first = batches_fill(&batch, &t->valid_pairs, first, (int32_t)batch_tokens);
         tape_begin(&t->tape, false);
         LossSums sums;
-        model_loss(t->model, &t->tape, &batch.batch, 1, &sums);
+        transformer_loss(t->model, &t->tape, &batch.batch, 1, &sums);
         nll += sums.nll;
         n_tokens += batch.batch.target.n_tokens;
     }

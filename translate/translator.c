@@ -23,7 +23,7 @@ SearchOptions translator_search_options(const Options *o, const Tokenizer *token
         .max_ratio = o->decode_max_ratio,
         .max_extra = (int)o->decode_max_extra,
         .utf8_bytes = tokenizer_utf8_bytes(tokenizer),
-        .beam = (int)o->decode_beam,
+        .beam_size = (int)o->decode_beam,
         .n_best = 1,
         .length_norm = norms[o->decode_length_norm],
         .length_penalty = o->decode_length_penalty,
@@ -147,8 +147,8 @@ static void plan(Job *job)
 {
     const Translator *t = job->translator;
     const int threads = threads_count(), least = t->batch_tokens < LEAST_BATCH ? t->batch_tokens : LEAST_BATCH;
-    const int share = t->batch_tokens / threads, width = beam_width(&t->limits);
-    const int64_t budget = (share < least ? least : share) / width, most = budget / LEAST_TOKENS;
+    const int share = t->batch_tokens / threads, beam_size = beam_size_of(&t->limits);
+    const int64_t budget = (share < least ? least : share) / beam_size, most = budget / LEAST_TOKENS;
     int64_t n_tokens = 0, n_lines = 0;
     for (size_t i = 0; i < job->n; i++) {
         const int64_t length = sequences_length(job->source, job->order[i]);

@@ -5,7 +5,7 @@
 
 #include "autograd/tape.h"
 #include "data/bitext.h"
-#include "model/transformer.h"
+#include "model/model.h"
 #include "options/options.h"
 
 /* The options of a shape: "toy", "multi30k", "base", or a configuration file; then what PRECISION and SET in the environment
