@@ -73,11 +73,11 @@ static bool newest(const char *run, int64_t last, const Options *options, Paths 
 
 static bool choose(const CommandLine *line, const char *run, const Options *options, Paths *paths, Error *error)
 {
-    const char *text = line->flag[FLAG_LAST];
+    const bool newest_ones = line->flag[FLAG_LAST] != NULL;
     int64_t last = 0;
-    if (text && line->n_arguments) return error_usage(error, "average takes --last or the checkpoints themselves, not both");
-    if (text && (!number_read_int(text, &last) || last < 1 || last > INT32_MAX))
-        return error_usage(error, "--last '%s': expected a number of checkpoints, at least 1", text);
+    if (newest_ones && line->n_arguments)
+        return error_usage(error, "average takes --last or the checkpoints themselves, not both");
+    if (newest_ones && !command_number(line, FLAG_LAST, 1, INT32_MAX, &last, error)) return false;
     if (!line->n_arguments) return newest(run, last, options, paths, error);
     named(line, run, paths);
     return true;

@@ -15,7 +15,6 @@ static char *default_folder(const char *config)
 bool cmd_train(CommandLine *line, Error *error)
 {
     const char *run = line->flag[FLAG_RUN];
-    if (run && !*run) return error_usage(error, "--run is empty; it names the folder to train into");
     Options options;
     if (!options_load(&options, line->argument[0], &line->settings, error)) return false;
     char *folder = run ? mem_string(run) : default_folder(line->argument[0]);

@@ -140,11 +140,10 @@ static bool translate(Job *job, Error *error)
 
 /* ---- the command ---- */
 
-static bool set_n_best(Job *job, const char *value, Error *error)
+static bool set_n_best(Job *job, const CommandLine *line, Error *error)
 {
     int64_t n;
-    if (!number_read_int(value, &n) || n < 1)
-        return error_usage(error, "--n-best '%s': expected a whole number, at least 1", value);
+    if (!command_number(line, FLAG_N_BEST, 1, INT64_MAX, &n, error)) return false;
     SearchOptions *search = &job->translator.limits;
     if (search->sample)
         return error_usage(error, "--n-best lists what beam search finds; it doesn't go with decode.sample = yes");
@@ -186,7 +185,7 @@ bool cmd_translate(CommandLine *line, Error *error)
         job.format.tokenizer = job.translator.tokenizer;
         job.translator.aligns = job.format.alignment != ALIGNMENT_NONE;
         job.translator.reports = job.block > 1 && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
-        good = (!line->flag[FLAG_N_BEST] || set_n_best(&job, line->flag[FLAG_N_BEST], error)) && translate(&job, error);
+        good = (!line->flag[FLAG_N_BEST] || set_n_best(&job, line, error)) && translate(&job, error);
         translator_free(&job.translator);
         ensemble_close(&ensemble);
     }

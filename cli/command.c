@@ -1,10 +1,11 @@
 #include "cli/command.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/memory.h"
-#include "options/nearest.h"
 #include "options/synonyms.h"
+#include "system/number.h"
 
 typedef struct Flag {
     char letter;
@@ -71,6 +72,7 @@ static bool set_flag(CommandLine *line, int id, Arguments *arguments, const char
         return true;
     }
     const char *value = flags[id].value ? take_value(arguments, name, attached, error) : "";
+    if (value && flags[id].value && !*value) return error_usage(error, "%s is empty; it needs a %s", name, flags[id].value);
     if (value) line->flag[id] = value;
     if (value && id == FLAG_MODEL) line->model[line->n_models++] = value;
     return value != NULL;
@@ -211,6 +213,10 @@ static bool check_complete(const CommandLine *line, Error *error)
         if (command->needs >> id & 1 && !line->flag[id])
             return error_usage(error, "%s needs --%s %s; usage: ferry %s %s", command->name, flags[id].name, flags[id].value,
                                command->name, command->usage);
+    for (int i = 0; i < line->n_arguments; i++)
+        if (!*line->argument[i])
+            return error_usage(error, "%s: argument %d is empty; usage: ferry %s %s", command->name, i + 1, command->name,
+                               command->usage);
     if (line->n_arguments < command->min_arguments)
         return error_usage(error, "%s needs more arguments; usage: ferry %s %s", command->name, command->name,
                            command->usage);
@@ -245,6 +251,18 @@ void command_free(CommandLine *line)
     mem_free(line->argument);
     mem_free(line->model);
     *line = (CommandLine){0};
+}
+
+bool command_number(const CommandLine *line, FlagId id, int64_t low, int64_t high, int64_t *number, Error *error)
+{
+    const char *name = flags[id].name, *text = line->flag[id];
+    char plain[NUMBER_SIZE], range[80], hint[NUMBER_SIZE + 10] = "";
+    if (number_read_int(text, number) && *number >= low && *number <= high) return true;
+    if (number_plain(plain, text) && number_read_int(plain, number) && *number >= low && *number <= high)
+        snprintf(hint, sizeof hint, "; write %s", plain);
+    if (high == INT64_MAX) snprintf(range, sizeof range, ", at least %" PRId64, low);
+    else snprintf(range, sizeof range, " from %" PRId64 " to %" PRId64, low, high);
+    return error_usage(error, "--%s '%s': expected a whole number%s%s", name, text, range, hint);
 }
 
 /* The options that have an effect in a command: keys, or beginnings of keys. Commands that aren't here take all. */
@@ -317,6 +335,31 @@ void command_print_help(FILE *out, const Command *command)
         if (command->takes >> id & 1) print_flag(out, flags[id].letter, flags[id].name, flags[id].value, flags[id].help);
     print_flag(out, 0, "set", "section.key=value", "set an option; 'ferry help options' lists them");
     print_flag(out, 0, "KEY", "VALUE", "the same, in short: --threads 2; what is yes or no may stand alone: --sample");
+}
+
+bool command_print_flag(FILE *out, const char *name)
+{
+    for (int id = 0; id < N_FLAGS; id++) {
+        if (strcmp(flags[id].name, name)) continue;
+        print_flag(out, flags[id].letter, name, flags[id].value, flags[id].help);
+        const bool everywhere = id == FLAG_HELP || id == FLAG_VERSION;
+        fputs(everywhere ? "      a flag of every command\n" : "      a flag of", out);
+        const char *separator = " ";
+        for (int i = 0; i < N_COMMANDS && !everywhere; i++) {
+            if (!(commands[i].takes >> id & 1)) continue;
+            fprintf(out, "%s'ferry %s'", separator, commands[i].name);
+            separator = ", ";
+        }
+        if (!everywhere) putc('\n', out);
+        return true;
+    }
+    return false;
+}
+
+void command_offer_names(Nearest *nearest)
+{
+    for (int i = 0; i < N_COMMANDS; i++) nearest_offer(nearest, commands[i].name);
+    for (int id = 0; id < N_FLAGS; id++) nearest_offer(nearest, flags[id].name);
 }
 
 void command_print_list(FILE *out)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "core/error.h"
+#include "options/nearest.h"
 #include "options/options.h"
 
 typedef enum FlagId {
@@ -46,14 +47,22 @@ struct Command {
 bool command_parse(CommandLine *line, int argc, char **argv, Error *error);
 void command_free(CommandLine *line);
 
+/* The flag's value as a whole number from `low` to `high`; a usage error that says what to write if it is none. */
+bool command_number(const CommandLine *line, FlagId id, int64_t low, int64_t high, int64_t *number, Error *error);
+
 /* Run the command, or print what --help or --version ask for. */
 bool command_run(CommandLine *line, Error *error);
 
 /* The command of that name; NULL and a usage error if there is none. */
 const Command *command_find(const char *name, Error *error);
 
-/* For people: one command in full; all commands, a line each. */
+/* For people: one command in full; all commands, a line each; a flag and the commands that it belongs to (false, and nothing
+ * printed, if there is none of that name). */
 void command_print_help(FILE *out, const Command *command);
 void command_print_list(FILE *out);
+bool command_print_flag(FILE *out, const char *name);
+
+/* Offer all commands and flags by their names. */
+void command_offer_names(Nearest *nearest);
 
 #endif

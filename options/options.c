@@ -106,6 +106,16 @@ static char *clean_text(const char *text)
     return mem_format("%.*s", (int)n, text);
 }
 
+static bool read_int(const Option *option, const char *value, int64_t *number)
+{
+    return number_read_int(value, number) && *number >= option->min && *number <= option->max;
+}
+
+static bool read_real(const Option *option, const char *value, double *number)
+{
+    return number_read_real(value, number) && *number >= option->lowest && *number <= option->highest;
+}
+
 /* Store `value`; false, and nothing stored, if it isn't one. */
 static bool set_value(Options *options, const Option *option, const char *value)
 {
@@ -113,13 +123,13 @@ static bool set_value(Options *options, const Option *option, const char *value)
     switch (option->kind) {
     case OPTION_INT: {
         int64_t number;
-        if (!number_read_int(value, &number) || number < option->min || number > option->max) return false;
+        if (!read_int(option, value, &number)) return false;
         *(int64_t *)to = number;
         return true;
     }
     case OPTION_REAL: {
         double number;
-        if (!number_read_real(value, &number) || number < option->lowest || number > option->highest) return false;
+        if (!read_real(option, value, &number)) return false;
         *(double *)to = number;
         return true;
     }
@@ -281,6 +291,15 @@ static bool unknown(const char *what, const char *name, const char *nearest, Err
     return error_usage(error, "unknown %s '%s'; 'ferry help options' lists them all", what, name);
 }
 
+/* What somebody who wrote `value` may have meant, if the option could have it. */
+static bool meant(const Option *option, const char *value, char plain[NUMBER_SIZE])
+{
+    int64_t integer;
+    double number;
+    if (option->kind == OPTION_INT) return number_plain(plain, value) && read_int(option, plain, &integer);
+    return option->kind == OPTION_REAL && number_plain(plain, value) && read_real(option, plain, &number);
+}
+
 bool options_set(Options *options, const char *home, const char *key, const char *value, Error *error)
 {
     const Option *option = find(home, key);
@@ -290,8 +309,7 @@ bool options_set(Options *options, const char *home, const char *key, const char
     }
     if (set_value(options, option, value)) return true;
     char *values = describe_values(option), plain[NUMBER_SIZE];
-    const bool number = option->kind == OPTION_INT || option->kind == OPTION_REAL;
-    if (number && number_plain(plain, value))
+    if (meant(option, value, plain))
         error_usage(error, "%s = '%s': expected %s; write %s", option->key, value, values, plain);
     else error_usage(error, "%s = '%s': expected %s", option->key, value, values);
     mem_free(values);

@@ -87,6 +87,10 @@ check "and has the same mean" cmp "$work/run/average.safetensors" "$work/pieces/
 check "more than there are" ferry 1 average -m "$work/run" --last 5
 check "says how many there are, and what to do" says 'run has 4 checkpoints .*--last asks for; train.keep says'
 check "none at all" ferry 2 average -m "$work/run" --last 0
+check "a number in short" ferry 2 average -m "$work/run" --last 1_0
+check "says what to write" says "^ferry: --last '1_0': expected a whole number from 1 to 2147483647; write 10$"
+check "in short, but out of range: no hint" ferry 2 average -m "$work/run" --last 10000M
+check "says the range" says "^ferry: --last '10000M': expected a whole number from 1 to 2147483647$"
 check "a name that training would take" ferry 2 average -m "$work/run" -o "$work/run/checkpoint-00000070.safetensors"
 check "is refused" says "not begin with 'checkpoint-'"
 check "no checkpoint" ferry 1 average -m "$work/run" config.ini

@@ -66,10 +66,22 @@ done
 check "help options fits in 110 columns" fits "$work/out" 110
 
 check "unknown command" refused "unknown command 'hlep'; did you mean 'help'?" hlep
-check "unknown topic" refused "unknown command 'hlep'; did you mean 'help'?" help hlep
+check "unknown topic" refused "there is no command, flag or option 'hlep'; did you mean 'help'?" help hlep
+check "unknown topic like nothing" refused "there is no command, flag or option 'zzzzzz'; 'ferry help' lists the commands, 'ferry help options' the options" \
+    help zzzzzz
+check "help of a flag" run 0 help n-best
+check "tells what it is" out_has '^  --n-best N  *list the N best'
+check "and whose" out_has "^      a flag of 'ferry translate'$"
+check "help of a flag with an underscore" run 0 help line_buffered
+check "help of a flag of every command" run 0 help version
+check "says so" out_has "^      a flag of every command$"
+check "help of a mistyped flag" refused "there is no command, flag or option 'n-bst'; did you mean 'n-best'?" help n-bst
+check "an empty value" refused "-m is empty; it needs a RUN" translate -m ''
+check "an empty argument" refused "evaluate: argument 2 is empty; usage: ferry evaluate -m RUN [SOURCE REFERENCE] | --hypothesis FILE REFERENCE..." \
+    evaluate -m x y ''
 check "unknown flag" refused "help: unknown flag '--tread'; did you mean '--threads'?" help --tread 2
 check "missing value" refused "--threads needs a value" help --threads
-check "too many arguments" refused "help: 'b' is one argument too many; usage: ferry help [COMMAND | options | SECTION | OPTION]" help a b
+check "too many arguments" refused "help: 'b' is one argument too many; usage: ferry help [COMMAND | FLAG | options | SECTION | OPTION]" help a b
 check "a value out of range" refused "decode.max_ratio = '1000': expected a number from 0 to 100" info --max-ratio 1000
 check "--set without =" refused "--set 'train.seed': expected section.key=value" help --set train.seed
 

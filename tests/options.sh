@@ -125,6 +125,8 @@ check "every option refuses what is no value of its type" all_refuse
 check "a number in short" train_refused "train.max_steps = '1k': expected .*; write 1000$" --max-steps 1k
 check "with an exponent" train_refused "train.max_steps = '1e3': expected .*; write 1000$" --max-steps 1e3
 check "in groups" train_refused "train.max_steps = '1_000_000': expected .*; write 1000000$" --max-steps 1_000_000
+check "in short, but out of range: no hint" train_refused "model.heads = '2k': expected a whole number from 1 to 1024$" --heads 2k
+check "a fraction has none either" train_refused "train.max_steps = '1.5k5': expected .* at least 0$" --max-steps 1.5k5
 check "a whole number with a point" train_refused "train.max_steps = '1.0': expected a whole number" --max-steps 1.0
 check "a whole number too large for any integer" train_refused "train.max_steps = '99999999999999999999'" \
     --max-steps 99999999999999999999
@@ -202,7 +204,7 @@ check "help with a section" ferry 0 help decode
 check "lists its options" sh -c "grep -q '^  beam ' '$outside/out' && ! grep -q '^  warmup ' '$outside/out'"
 check "help with another system's name" ferry 0 help lr
 check "shows Ferry's" grep -q '^  train.learning_rate ' "$outside/out"
-check "help with what is neither" refused "neither a command nor an option 'threds'; did you mean 'threads'" help threds
+check "help with what is neither" refused "there is no command, flag or option 'threds'; did you mean 'threads'" help threds
 check "info -m" ferry 0 info -m runs/tiny
 check "tells the step" grep -qx 'steps	2' "$outside/out"
 check "and the best score" grep -q '^best score	validation BLEU [0-9.]* at step [12]$' "$outside/out"

@@ -154,7 +154,7 @@ START_TEST(refused)
                   "--set: unknown option 'seed.train'; 'ferry help options' lists them all");
     check_refused("ferry|help|--set|train.sead=1", "--set: unknown option 'train.sead'; did you mean 'train.seed'?");
     check_refused("ferry|help|--help=x", "--help takes no value");
-    check_refused("ferry|help|a|b", "help: 'b' is one argument too many; usage: ferry help [COMMAND | options | SECTION | OPTION]");
+    check_refused("ferry|help|a|b", "help: 'b' is one argument too many; usage: ferry help [COMMAND | FLAG | options | SECTION | OPTION]");
 }
 END_TEST
 

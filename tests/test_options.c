@@ -195,6 +195,25 @@ START_TEST(copies_are_their_own)
 }
 END_TEST
 
+START_TEST(numbers_in_short)
+{
+    static const struct {
+        const char *text, *plain; /* NULL: none */
+    } cases[] = {
+        {"1e3", "1000"}, {"1E3", "1000"}, {"1k", "1000"}, {"2.5K", "2500"}, {"2.5M", "2500000"}, {"1_000", "1000"},
+        {"1_000k", "1000000"}, {"-1k", "-1000"}, {"1.5e1", "15"}, {"1e15", "1000000000000000"}, {"1e16", NULL},
+        {"0.5e0", NULL}, {"1e-3", NULL}, {"0.0001k", NULL}, {"k", NULL}, {"", NULL}, {"_", NULL}, {"1kk", NULL},
+        {"1m", NULL}, {"1000", NULL}, {"0x1e3", NULL}, {"1 k", NULL}, {"1e999", NULL}, {"e", NULL},
+        {"1_000_000_000_000_000_000_000_000_000_000_000", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char plain[NUMBER_SIZE] = "";
+        ck_assert_msg(number_plain(plain, cases[i].text) == (cases[i].plain != NULL), "%s", cases[i].text);
+        if (cases[i].plain) ck_assert_str_eq(plain, cases[i].plain);
+    }
+}
+END_TEST
+
 START_TEST(numbers)
 {
     char text[NUMBER_SIZE];
@@ -273,6 +292,7 @@ Suite *suite_options(void)
     tcase_add_test(tcase, what_shapes_the_result);
     tcase_add_test(tcase, copies_are_their_own);
     tcase_add_test(tcase, numbers);
+    tcase_add_test(tcase, numbers_in_short);
     tcase_add_test(tcase, numbers_under_a_locale_with_a_comma);
     tcase_add_test(tcase, shipped_configurations);
     tcase_add_test(tcase, edit_distances);

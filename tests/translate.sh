@@ -98,6 +98,8 @@ m="-m $work/one"
         --n-best 7 "$work/test.en"
     check "more than greedy search finds" refused 2 "^ferry: --n-best 2: a beam of 1" translate $m --n-best 2 "$work/test.en"
     check "no number of translations" refused 2 "^ferry: --n-best '0': expected" translate $m --n-best 0 "$work/test.en"
+    check "a number in short" refused 2 "^ferry: --n-best '1k': expected a whole number, at least 1; write 1000$" translate $m \
+        --n-best 1k "$work/test.en"
     check "a list of samples" refused 2 "sample" translate $m --n-best 1 --sample yes "$work/test.en"
 
     check "tokens" into tokens tokenize $m "$work/test.en"
