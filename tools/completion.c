@@ -22,12 +22,13 @@ static bool takes(const Command *command, int flag)
     return command->takes >> flag & 1;
 }
 
-/* What 'ferry help' explains: commands, sections and options. */
+/* What 'ferry help' explains: commands, flags, sections and options. */
 static void print_topics(void)
 {
     fputs("options", stdout);
     for (int c = 0; c < n_commands; c++) printf(" %s", commands[c].name);
     for (int s = 0; s < n_sections; s++) printf(" %s", sections[s].name);
+    for (int f = 0; f < n_flags; f++) printf(" %s", flags[f].name);
     for (int i = 0; i < n_options; i++)
         if (option_is_first(i)) printf(" %s", options[i].name);
 }
