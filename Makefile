@@ -15,7 +15,7 @@ CFLAGS ?= -g $(OPT)
 # No -ffast-math: sums keep their order. Contraction gives fused multiply-adds, which -std=c11 alone forbids.
 FLOAT   = -ffp-contract=fast -fno-math-errno -fno-trapping-math
 OUR_CPPFLAGS = -I. -D_GNU_SOURCE -DFERRY_VERSION='"$(VERSION)"' -MMD -MP
-OUR_CFLAGS   = -std=c11 -fopenmp $(FLOAT) $(WARN) $(EXTRA)
+OUR_CFLAGS   = -std=c11 -fopenmp -fPIC -fvisibility=hidden $(FLOAT) $(WARN) $(EXTRA)
 OUR_LDLIBS   = -lcjson -lutf8proc -lz -ldl -lm
 COMPILE = $(CC) $(OUR_CPPFLAGS) $(CPPFLAGS) $(OUR_CFLAGS) $(CFLAGS)
 LINK    = $(CC) $(OUR_CFLAGS) $(CFLAGS) $(LDFLAGS)
@@ -125,6 +125,6 @@ toy-data: $(BUILD)/data/toy/generate ## write data/toy/*.gz anew from its gramma
 $(BUILD)/data/toy/generate: $(TOY_SRC:%.c=$(BUILD)/%.o)
 	$(LINK) -o $@ $^ -lz -lm $(LDLIBS)
 
-include make/measure.mk make/faults.mk make/install.mk make/deb.mk
+include make/library.mk make/measure.mk make/faults.mk make/install.mk make/deb.mk
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

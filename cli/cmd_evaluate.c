@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/output.h"
 #include "core/memory.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "options/sets.h"
 #include "system/files.h"
+#include "system/progress.h"
 #include "translate/ensemble.h"
 #include "translate/scores.h"
 
@@ -100,12 +102,16 @@ static void score(const Table *table, const Ensemble *ensemble)
 {
     Translator translator;
     ensemble_translator(ensemble, &translator);
-    translator.reports = isatty(STDERR_FILENO);
+    Progress progress;
+    progress_init(&progress, stderr);
+    translator.progress_context = &progress;
+    if (isatty(STDERR_FILENO)) translator.progress = output_progress;
     print_header();
     for (int i = 0; i < table->n; i++) {
         const struct Row *row = &table->row[i];
         Scores s;
         scores_of(&translator, &row->set, row->source, &s, NULL);
+        progress_clear(&progress);
         print_row(row->name, &s);
     }
     print_signatures(1);

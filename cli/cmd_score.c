@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/tokenizer_lines.h"
 #include "core/memory.h"
-#include "data/batches.h"
 #include "data/lines.h"
-#include "model/score.h"
 #include "system/number.h"
 #include "translate/ensemble.h"
+#include "translate/scorer.h"
+#include "translate/tokens.h"
 
 enum { BLOCK_LINES = 2000 };
 
@@ -43,7 +42,7 @@ static int read_tokens(const Job *job, LineReader *reader, Tokens *tokens, Error
     tokens->n = 0;
     if (got != 1) return got;
     if (!job->tokenized) tokenizer_encode(tokenizer, job->translator.cache, line, length, tokens);
-    else if (!tokenizer_read_all(tokenizer, line, length, tokens, error)) {
+    else if (!tokens_read(tokenizer, line, length, tokens, error)) {
         error_context(error, "%s, line %" PRId64, lines_name(reader), lines_number(reader));
         return -1;
     }
@@ -71,72 +70,32 @@ static int read_pair(const Job *job, Block *block, Tokens *tokens, Error *error)
 
 /* ---- scoring ---- */
 
-static int32_t longer_side(const Block *block, size_t i)
-{
-    const int32_t source = sequences_length(&block->source, i), target = sequences_length(&block->target, i);
-    return source > target ? source : target;
-}
-
-/* Pairs first .. end - 1 as a batch. */
-static Batch batch_of(Arena *arena, const Block *block, size_t first, size_t end, RaggedBuffer *source, RaggedBuffer *target)
-{
-    batches_fill_ragged(source, &block->source, NULL, end, first, INT32_MAX);
-    batches_fill_ragged(target, &block->target, NULL, end, first, INT32_MAX);
-    const Ragged *label = &target->ragged;
-    int32_t *token = arena_alloc(arena, (size_t)label->n_tokens * sizeof *token);
-    for (int s = 0; s < label->n_seq; s++)
-        for (int32_t i = label->start[s]; i < label->start[s + 1]; i++)
-            token[i] = i == label->start[s] ? TOKEN_BOS : label->token[i - 1];
-    return (Batch){.source = source->ragged, .target = {label->n_seq, label->n_tokens, label->start, token},
-                   .label = label->token};
-}
-
 static void print_number(const char *before, double value)
 {
     char number[NUMBER_SIZE];
     printf("%s%s", before, number_write_real(number, value));
 }
 
-static void print_pair(const Job *job, const int32_t *label, const double *log_probability, int32_t n, Totals *totals)
+typedef struct Printer {
+    const Job *job;
+    Totals *totals;
+} Printer;
+
+static void print_pair(void *context, const Scored *scored)
 {
-    double sum = 0;
-    for (int32_t i = 0; i < n; i++) sum += log_probability[i];
-    totals->log_probability += sum;
-    totals->n_tokens += n;
-    totals->n_sentences++;
-    print_number("", sum);
-    if (job->by_token) {
+    const Printer *printer = context;
+    printer->totals->log_probability += scored->log_probability;
+    printer->totals->n_tokens += scored->n;
+    printer->totals->n_sentences++;
+    print_number("", scored->log_probability);
+    if (printer->job->by_token) {
         Text tokens = {0};
-        tokenizer_show_all(job->translator.tokenizer, label, (size_t)n, &tokens);
+        tokens_show(printer->job->translator.tokenizer, scored->token, (size_t)scored->n, &tokens);
         printf("\t%.*s", (int)tokens.n, tokens.data);
-        for (int32_t i = 0; i < n; i++) print_number(i ? " " : "\t", log_probability[i]);
+        for (int i = 0; i < scored->n; i++) print_number(i ? " " : "\t", scored->score[i]);
         text_free(&tokens);
     }
     putchar('\n');
-}
-
-static void score_block(Job *job, const Block *block, Totals *totals)
-{
-    RaggedBuffer source = {0}, target = {0};
-    Arena arena = {0};
-    for (size_t first = 0, end; first < block->source.n; first = end) {
-        int64_t n_tokens = 0;
-        for (end = first; end < block->source.n; end++) {
-            n_tokens += longer_side(block, end);
-            if (end > first && n_tokens > job->translator.batch_tokens) break;
-        }
-        arena_reset(&arena);
-        const Batch batch = batch_of(&arena, block, first, end, &source, &target);
-        double *log_probability = arena_alloc(&arena, (size_t)batch.target.n_tokens * sizeof *log_probability);
-        score_batch(&job->translator.search, &batch, log_probability);
-        for (int s = 0; s < batch.target.n_seq; s++) {
-            const int32_t start = batch.target.start[s];
-            print_pair(job, batch.label + start, log_probability + start, batch.target.start[s + 1] - start, totals);
-        }
-    }
-    batches_free_ragged(&source);
-    batches_free_ragged(&target);
-    arena_free(&arena);
 }
 
 static bool score(Job *job, Totals *totals, Error *error)
@@ -148,7 +107,7 @@ static bool score(Job *job, Totals *totals, Error *error)
     while (good && got == 1) {
         Block block = {sequences_new(n_tokens), sequences_new(n_tokens)};
         while (block.target.n < BLOCK_LINES && (got = read_pair(job, &block, &tokens, error)) == 1) continue;
-        if (got >= 0) score_block(job, &block, totals);
+        if (got >= 0) scorer_run(&job->translator, &block.source, &block.target, print_pair, &(Printer){job, totals});
         sequences_free(&block.source);
         sequences_free(&block.target);
         if (fflush(stdout)) good = error_set(error, "cannot write to standard output: %s", strerror(errno));

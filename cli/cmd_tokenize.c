@@ -1,4 +1,5 @@
 #include "cli/tokenizer_lines.h"
+#include "translate/tokens.h"
 
 static bool tokenize(const Tokenizer *tokenizer, TokenizerCache *cache, const char *line, size_t length, Text *out,
                      Error *error)
@@ -6,7 +7,7 @@ static bool tokenize(const Tokenizer *tokenizer, TokenizerCache *cache, const ch
     (void)error;
     Tokens tokens = {0};
     tokenizer_encode(tokenizer, cache, line, length, &tokens);
-    tokenizer_show_all(tokenizer, tokens.token, tokens.n, out);
+    tokens_show(tokenizer, tokens.token, tokens.n, out);
     tokenizer_tokens_free(&tokens);
     return true;
 }

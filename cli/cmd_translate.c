@@ -8,11 +8,12 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/tokenizer_lines.h"
 #include "core/memory.h"
 #include "data/lines.h"
 #include "system/number.h"
+#include "system/progress.h"
 #include "translate/ensemble.h"
+#include "translate/tokens.h"
 
 enum { BLOCK_LINES = 2000 };
 
@@ -24,6 +25,7 @@ typedef struct Job {
     int block; /* lines at a time */
     OutputFormat format;
     Translator translator;
+    Progress progress;
 } Job;
 
 /* Lines that are translated together. */
@@ -53,7 +55,7 @@ static bool read_tokens(const Job *job, const LineReader *reader, const char *te
         tokenizer_encode(tokenizer, job->translator.cache, text, n, tokens);
         return true;
     }
-    bool good = tokenizer_read_all(tokenizer, text, n, tokens, error);
+    bool good = tokens_read(tokenizer, text, n, tokens, error);
     for (size_t i = 0; i < tokens->n && good; i++)
         if (tokens->token[i] < N_SPECIAL)
             good = error_set(error, "<s>, </s> and <pad> stand for no text and can't be translated");
@@ -105,6 +107,7 @@ static bool translate_block(Job *job, Block *block, Error *error)
 {
     const bool given = job->prefix_column || job->prefixes;
     translator_run(&job->translator, &block->source, given ? &block->prefix : NULL, block->first, take, block);
+    progress_clear(&job->progress);
     for (int i = 0; i < block->n; i++)
         if (!block->out[i].n) output_append_blank(&job->format, block->first + i - 1, &block->out[i]);
     return write_lines(block->out, block->n, error);
@@ -184,7 +187,9 @@ bool cmd_translate(CommandLine *line, Error *error)
         ensemble_translator(&ensemble, &job.translator);
         job.format.tokenizer = job.translator.tokenizer;
         job.translator.aligns = job.format.alignment != ALIGNMENT_NONE;
-        job.translator.reports = job.block > 1 && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+        progress_init(&job.progress, stderr);
+        job.translator.progress_context = &job.progress;
+        if (job.block > 1 && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO)) job.translator.progress = output_progress;
         good = (!line->flag[FLAG_N_BEST] || set_n_best(&job, line, error)) && translate(&job, error);
         translator_free(&job.translator);
         ensemble_close(&ensemble);

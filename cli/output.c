@@ -3,9 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/tokenizer_lines.h"
 #include "core/memory.h"
 #include "system/number.h"
+#include "system/progress.h"
+#include "translate/tokens.h"
 
 bool output_alignment(const char *word, OutputAlignment *alignment, Error *error)
 {
@@ -90,7 +91,7 @@ static void append_line(const OutputFormat *format, int64_t number, const Text *
 
 static void show(const OutputFormat *format, const Translation *t, Text *out)
 {
-    if (format->tokenized) tokenizer_show_all(format->tokenizer, t->token, (size_t)t->n, out);
+    if (format->tokenized) tokens_show(format->tokenizer, t->token, (size_t)t->n, out);
     else tokenizer_decode(format->tokenizer, t->token, (size_t)t->n, out);
 }
 
@@ -120,4 +121,9 @@ void output_append(const OutputFormat *format, int64_t number, const Translated 
 void output_append_blank(const OutputFormat *format, int64_t number, Text *out)
 {
     append_line(format, number, &(Text){0}, &(Translation){0}, 0, NULL, out);
+}
+
+void output_progress(void *progress, size_t n_done, size_t n)
+{
+    progress_state(progress, "translated %zu of %zu lines", n_done, n);
 }

@@ -27,4 +27,7 @@ void output_append(const OutputFormat *format, int64_t number, const Translated 
 /* The same for a blank line, whose translation is blank. */
 void output_append_blank(const OutputFormat *format, int64_t number, Text *out);
 
+/* For translator.progress: shows the state on a Progress. */
+void output_progress(void *progress, size_t n_done, size_t n);
+
 #endif

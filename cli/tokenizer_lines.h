@@ -14,10 +14,4 @@ typedef bool TokenizerLine(const Tokenizer *tokenizer, TokenizerCache *cache, co
  */
 bool tokenizer_lines(const CommandLine *line, TokenizerLine *function, Error *error);
 
-/* Append tokens as `ferry tokenize` prints them, separated by blanks. */
-void tokenizer_show_all(const Tokenizer *tokenizer, const int32_t *token, size_t n, Text *out);
-
-/* Append the tokens of such a line. One that is none of the tokenizer's is an error. */
-bool tokenizer_read_all(const Tokenizer *tokenizer, const char *line, size_t length, Tokens *tokens, Error *error);
-
 #endif

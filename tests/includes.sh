@@ -32,6 +32,7 @@ while read -r rooms; do
     for room in $rooms; do check_folder "$room" "$below$room"; done
     for room in $rooms; do below="$below$room|"; done
 done <<'END'
+include
 core
 text
 system data metrics autograd

@@ -1,6 +1,7 @@
 #include "translate/translator.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -8,7 +9,7 @@
 #include "data/batches.h"
 #include "model/align.h"
 #include "model/beam.h"
-#include "system/progress.h"
+#include "model/score.h"
 
 enum {
     LEAST_TOKENS = 8,  /* what a line counts at least in a batch: a hypothesis costs memory for its logits, however short */
@@ -137,6 +138,8 @@ typedef struct Job {
     uint32_t *order; /* [n] */
     size_t n, *first;
     int n_batches, capacity;
+    pthread_mutex_t lock; /* one thread at a time gives results and tells of progress */
+    size_t n_done;
     void (*take)(void *context, const Translated *translated);
     void *context;
 } Job;
@@ -205,16 +208,25 @@ static Batch as_pairs(Arena *arena, const Ragged *source, const Translation *fou
                    .label = labels};
 }
 
-/* The alignments of all translations of the batch, in order. */
-static real **align(TranslatorWorker *w, const Translation *found)
+/* The alignments of all pairs, in order. */
+static real **align(TranslatorWorker *w, const Batch *pairs)
 {
-    const Batch pairs = as_pairs(&w->arena, &w->source.ragged, found);
-    real **weight = arena_alloc(&w->arena, (size_t)pairs.source.n_seq * sizeof *weight);
-    align_batch(&w->search, &pairs, &w->arena, weight);
+    real **weight = arena_alloc(&w->arena, (size_t)pairs->source.n_seq * sizeof *weight);
+    align_batch(&w->search, pairs, &w->arena, weight);
     return weight;
 }
 
-/* One call of `take`, which may lack memory within a critical section. */
+/* Their token scores, in order. */
+static double **score(TranslatorWorker *w, const Batch *pairs)
+{
+    double **out = arena_alloc(&w->arena, (size_t)pairs->target.n_seq * sizeof *out);
+    double *all = arena_alloc(&w->arena, (size_t)pairs->target.n_tokens * sizeof *all);
+    score_batch(&w->search, pairs, all);
+    for (int i = 0; i < pairs->target.n_seq; i++) out[i] = all + pairs->target.start[i];
+    return out;
+}
+
+/* One call of `take`, which may lack memory while the job is locked. */
 typedef struct Taking {
     const Job *job;
     const Translated *translated;
@@ -228,38 +240,48 @@ static void take_one(void *context)
 
 /* A batch, which may lack memory within a parallel region. */
 typedef struct Piece {
-    const Job *job;
+    Job *job;
     int batch;
 } Piece;
 
 static void run_batch(void *context)
 {
     const Piece *piece = context;
-    const Job *job = piece->job;
+    Job *job = piece->job;
     const int batch = piece->batch;
     TranslatorWorker *w = &job->translator->worker[threads_self()];
     const size_t first = job->first[batch], end = job->first[batch + 1];
     arena_reset(&w->arena);
     const Translation *found = translate(job, w, first, end);
-    real **weight = job->translator->aligns ? align(w, found) : NULL;
+    const bool aligns = job->translator->aligns, scores = job->translator->scores;
+    const Batch pairs = aligns || scores ? as_pairs(&w->arena, &w->source.ragged, found) : (Batch){0};
+    real **weight = aligns ? align(w, &pairs) : NULL;
+    double **token_score = scores ? score(w, &pairs) : NULL;
     const int32_t *start = w->source.ragged.start;
     for (size_t s = 0; s < end - first; s++) {
         const Translated result = {.index = job->order[first + s], .best = &found[s], .n_source = start[s + 1] - start[s],
-                                   .weight = (const real *const *)weight};
+                                   .weight = (const real *const *)weight, .score = (const double *const *)token_score};
         size_t wanted;
-        bool taken;
-#pragma omp critical(translator_take)
-        taken = mem_run(mem_scope(), take_one, &(Taking){job, &result}, &wanted);
+        pthread_mutex_lock(&job->lock);
+        const bool taken = mem_run(mem_scope(), take_one, &(Taking){job, &result}, &wanted);
+        pthread_mutex_unlock(&job->lock);
         if (!taken) mem_lacks(wanted);
-        for (const Translation *each = &found[s]; weight && each; each = each->next) weight++;
+        for (const Translation *each = &found[s]; each; each = each->next) {
+            if (weight) weight++;
+            if (token_score) token_score++;
+        }
     }
+    pthread_mutex_lock(&job->lock);
+    job->n_done += end - first;
+    if (job->translator->progress) job->translator->progress(job->translator->progress_context, job->n_done, job->n);
+    pthread_mutex_unlock(&job->lock);
 }
 
 bool translator_run(Translator *t, const Sequences *source, const Sequences *prefix, int64_t first_number,
                     void (*take)(void *context, const Translated *translated), void *context)
 {
     Job job = {.translator = t, .source = source, .prefix = prefix, .first_number = first_number, .take = take,
-               .context = context};
+               .context = context, .lock = PTHREAD_MUTEX_INITIALIZER};
     job.order = sorted(source, &job.n);
     plan(&job);
     hire(t, threads_count());
@@ -267,9 +289,7 @@ bool translator_run(Translator *t, const Sequences *source, const Sequences *pre
         t->worker[i].search.stop = t->stop;
         t->worker[i].search.stop_context = t->stop_context;
     }
-    Progress progress;
-    progress_init(&progress, stderr);
-    int n_done = 0, stopped = 0;
+    int stopped = 0;
     size_t lacking = 0;
     MemScope *scope = mem_scope();
     /* A thread a batch: the operations inside then run on that thread alone, and none waits for another. */
@@ -289,13 +309,7 @@ bool translator_run(Translator *t, const Sequences *source, const Sequences *pre
             lacking = wanted;
             continue;
         }
-#pragma omp critical(translator_report)
-        {
-            n_done += (int)(job.first[i + 1] - job.first[i]);
-            if (t->reports) progress_state(&progress, "translated %d of %zu lines", n_done, job.n);
-        }
     }
-    progress_clear(&progress);
     if (lacking) mem_lacks(lacking);
     mem_free(job.first);
     mem_free(job.order);

@@ -16,10 +16,12 @@ typedef struct Translator {
     int n_workers;
     SearchOptions limits;
     int max_source, batch_tokens;
-    bool aligns;       /* compute alignments */
+    bool aligns, scores; /* compute alignments, token scores */
     int (*stop)(void *context); /* asked again and again, by all threads: nonzero to give up; NULL: never */
     void *stop_context;
-    bool reports;      /* show progress on standard error */
+    /* Told how many of n sequences are done, by one thread at a time; NULL: nobody is. */
+    void (*progress)(void *context, size_t n_done, size_t n);
+    void *progress_context;
 } Translator;
 
 /* Uses model (frozen by the caller) and tokenizer, which must outlive it. Free with translator_free. */
@@ -42,6 +44,7 @@ typedef struct Translated {
     const Translation *best;  /* with the next best linked to it */
     int n_source;             /* tokens of the source, EOS counted */
     const real *const *weight; /* alignments (model/align.h), a matrix for each translation of the list; NULL: not asked for */
+    const double *const *score; /* log-probabilities of each one's tokens and its end; NULL: not asked for */
 } Translated;
 
 /* Translate all sequences but those of EOS alone, line first_number and on of some file (which decides what is drawn when
