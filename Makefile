@@ -108,7 +108,7 @@ multi30k: packages ## train on Multi30k, average, translate and score its tests:
 	@$(MAKE) --no-print-directory $(JOBS) ferry
 	@DATA='$(DATA)' RUN='$(RUN)' STEPS='$(STEPS)' LAST='$(LAST)' FLAGS='$(FLAGS)' DECODE='$(DECODE)' configs/multi30k.sh
 
-TESTED = $(BUILD)/ferry $(BUILD)/tests/run32 $(BUILD)/tests/run64 $(BUILD)/tests/bench/bench
+TESTED = $(BUILD)/ferry $(LIBRARY) $(BUILD)/tests/run32 $(BUILD)/tests/run64 $(BUILD)/tests/bench/bench
 
 test check: test-packages ## run all tests
 	@$(MAKE) --no-print-directory $(JOBS) $(TESTED)

@@ -1,4 +1,4 @@
-# What is installed: the program, its manual pages and completions, configurations, the toy corpus.
+# What is installed: the program and the library, its manual pages and completions, configurations, the toy corpus.
 .PHONY: man man-packages install uninstall
 BINDIR   = $(PREFIX)/bin
 SHAREDIR = $(PREFIX)/share
@@ -31,10 +31,15 @@ TOY_TEXTS = $(wildcard data/toy/*.gz)
 BASH_COMPLETION = $(SHAREDIR)/bash-completion/completions/ferry
 ZSH_COMPLETION  = $(SHAREDIR)/zsh/site-functions/_ferry
 
-install: $(BUILD)/ferry man ## install below PREFIX (/usr/local), under DESTDIR
+install: $(BUILD)/ferry $(LIBRARY) man ## install below PREFIX (/usr/local), under DESTDIR
 	install -d $(addprefix '$(DESTDIR)',$(BINDIR) $(SHAREDIR)/ferry/configs $(SHAREDIR)/ferry/toy $(MANDIR)/man1 $(MANDIR)/man5 \
-	    $(dir $(BASH_COMPLETION)) $(dir $(ZSH_COMPLETION)))
+	    $(dir $(BASH_COMPLETION)) $(dir $(ZSH_COMPLETION)) $(LIBDIR)/pkgconfig $(INCLUDEDIR))
 	install -m 755 $(BUILD)/ferry '$(DESTDIR)$(BINDIR)/ferry'
+	install -m 755 $(BUILD)/$(LIB_REAL) '$(DESTDIR)$(LIBDIR)'
+	ln -sf $(LIB_REAL) '$(DESTDIR)$(LIBDIR)/libferry.so'
+	install -m 644 $(BUILD)/libferry.a '$(DESTDIR)$(LIBDIR)'
+	install -m 644 $(BUILD)/ferry.pc '$(DESTDIR)$(LIBDIR)/pkgconfig'
+	install -m 644 include/ferry.h '$(DESTDIR)$(INCLUDEDIR)'
 	install -m 644 $(MAN1:%=$(BUILD)/man/%) '$(DESTDIR)$(MANDIR)/man1'
 	install -m 644 $(MAN5:%=$(BUILD)/man/%) '$(DESTDIR)$(MANDIR)/man5'
 	install -m 644 $(BUILD)/completion/bash '$(DESTDIR)$(BASH_COMPLETION)'
@@ -46,7 +51,8 @@ install: $(BUILD)/ferry man ## install below PREFIX (/usr/local), under DESTDIR
 	        >'$(DESTDIR)$(SHAREDIR)/ferry/'"$$config" && chmod 644 '$(DESTDIR)$(SHAREDIR)/ferry/'"$$config" || exit 1; done
 
 uninstall: ## remove what install put there
-	rm -f '$(DESTDIR)$(BINDIR)/ferry' '$(DESTDIR)$(BASH_COMPLETION)' '$(DESTDIR)$(ZSH_COMPLETION)' \
+	rm -f '$(DESTDIR)$(INCLUDEDIR)/ferry.h' $(addprefix '$(DESTDIR)$(LIBDIR)'/,$(LIB_REAL) libferry.so libferry.a pkgconfig/ferry.pc) \
+	    '$(DESTDIR)$(BINDIR)/ferry' '$(DESTDIR)$(BASH_COMPLETION)' '$(DESTDIR)$(ZSH_COMPLETION)' \
 	    $(MAN1:%='$(DESTDIR)$(MANDIR)/man1/%') $(MAN5:%='$(DESTDIR)$(MANDIR)/man5/%') \
 	    $(patsubst %,'$(DESTDIR)$(SHAREDIR)/ferry/%',$(wildcard configs/*.ini) $(TOY_TEXTS:data/%=%))
 	-rmdir '$(DESTDIR)$(SHAREDIR)/ferry/configs' '$(DESTDIR)$(SHAREDIR)/ferry/toy' '$(DESTDIR)$(SHAREDIR)/ferry' 2>/dev/null

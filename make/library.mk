@@ -5,17 +5,17 @@
 LIB_ROOMS   = $(filter-out train cli,$(ROOMS))
 LIB_SRC     = $(filter-out $(KERNEL_SRC) system/signals.c system/progress.c,$(wildcard $(LIB_ROOMS:%=%/*.c)))
 LIB_OBJECTS = $(LIB_SRC:%.c=$(BUILD)/%.o) $(foreach isa,$(ISAS),$(KERNEL_SRC:%.c=$(BUILD)/%.$(isa).o))
-LIB_MAJOR   = 0
-LIBRARY     = $(addprefix $(BUILD)/,libferry.so libferry.so.$(LIB_MAJOR) libferry.a ferry.pc)
+LIB_REAL    = libferry.so.0
+LIBRARY     = $(addprefix $(BUILD)/,libferry.so $(LIB_REAL) libferry.a ferry.pc)
 LIBDIR      = $(PREFIX)/lib
 INCLUDEDIR  = $(PREFIX)/include
 OBJCOPY    ?= objcopy
 
 lib: $(LIBRARY) ## the library: build/libferry.so, libferry.a, ferry.pc; its header is include/ferry.h
 
-$(BUILD)/libferry.so.$(LIB_MAJOR): $(LIB_OBJECTS) translate/ferry.map
+$(BUILD)/$(LIB_REAL): $(LIB_OBJECTS) translate/ferry.map
 	$(LINK) -shared -Wl,-soname,$(@F) -Wl,--version-script,translate/ferry.map -Wl,-z,defs -o $@ $(filter %.o,$^) $(LIBS)
-$(BUILD)/libferry.so: $(BUILD)/libferry.so.$(LIB_MAJOR)
+$(BUILD)/libferry.so: $(BUILD)/$(LIB_REAL)
 	ln -sf $(<F) $@
 $(BUILD)/libferry.a: $(LIB_OBJECTS)
 	$(LD) -r -o $(BUILD)/libferry.o $^

@@ -13,9 +13,9 @@
 
 #include "core/memory.h"
 
-/* Every system call that can lose data goes through SYSTEM, so that a test can make any one of them fail. */
-static int n_calls, act_at, fail_number;
-static int (*act_now)(void);
+/* Every system call that can lose data goes through SYSTEM, so that a test can make any one of them fail, in its own thread. */
+static _Thread_local int n_calls, act_at, fail_number;
+static _Thread_local int (*act_now)(void);
 
 static bool call_refused(void)
 {
