@@ -36,7 +36,8 @@ int main(int argc, char **argv)
         const size_t length = (size_t)n;
         ferry_result *result = ferry_translate(model, &text, &length, 1, &call, &error);
         if (!result) return failed(&error);
-        for (size_t i = 0; ferry_warning(result, i); i++) fprintf(stderr, "translate: warning: %s\n", ferry_warning(result, i));
+        for (size_t i = 0; ferry_warning(result, i); i++)
+            fprintf(stderr, "translate: warning: %s\n", ferry_warning(result, i));
         puts(ferry_text(result, 0));
         ferry_free(result);
         call.first_line = call.first_line ? call.first_line + 1 : 2; /* what warnings call the next one */

@@ -1,24 +1,24 @@
 /* Ferry as a library: translate with the models that `ferry train` makes. C11 and C++; link with -lferry.
  *
- * Text is UTF-8, in and out; ill-formed bytes count as U+FFFD. A line holds no newline (one in it is a blank); it needs no NUL
- * where its length is given.
+ * Text is UTF-8, in and out; ill-formed bytes count as U+FFFD. A line holds no newline (one in it is a blank); it
+ * needs no NUL where its length is given.
  *
- * Structs begin with their own size, which the caller sets as it was compiled: FERRY_INIT(struct) zeroes one and does that. So
- * programs and libraries of different versions agree on what is there: what the library doesn't know must be 0, what the
- * caller doesn't know isn't told.
+ * Structs begin with their own size, which the caller sets as it was compiled: FERRY_INIT(struct) zeroes one and does
+ * that. So programs and libraries of different versions agree on what is there: what the library doesn't know must be
+ * 0, what the caller doesn't know isn't told.
  *
- * Errors. A function that can fail returns NULL or 0 and fills the ferry_error, if it is given one. None ends the process,
- * prints, or leaves anything half done; also where memory lacks, what it had taken is free again and the model goes on working.
- * What the library can't catch is memory and threads that the OpenMP runtime lacks for itself.
+ * Errors. A function that can fail returns NULL or 0 and fills the ferry_error, if it is given one. None ends the
+ * process, prints, or leaves anything half done; also where memory lacks, what it had taken is free again and the
+ * model goes on working. What the library can't catch is memory and threads that the OpenMP runtime lacks for itself.
  *
- * Threads. All functions may be called by several threads at once, on one model, too, and from inside OpenMP regions; only
- * ferry_close and ferry_free must be the last to touch their object. A model computes on threads of its own, one team for each
- * call that is under way at a time, kept until ferry_close: the caller's OpenMP settings, locale, floating-point mode and signal
- * mask neither count nor change, and no signal is handled by those threads. Results are the same to the last bit whatever the
- * number of threads, and the same as the program's.
+ * Threads. All functions may be called by several threads at once, on one model, too, and from inside OpenMP regions;
+ * only ferry_close and ferry_free must be the last to touch their object. A model computes on threads of its own, one
+ * team for each call that is under way at a time, kept until ferry_close: the caller's OpenMP settings, locale,
+ * floating-point mode and signal mask neither count nor change, and no signal is handled by those threads. Results are
+ * the same to the last bit whatever the number of threads, and the same as the program's.
  *
- * After fork() a model of the parent is refused with an error in the child (ferry_close there does nothing; results may be read
- * and freed); the child may open its own. */
+ * After fork() a model of the parent is refused with an error in the child (ferry_close there does nothing; results
+ * may be read and freed); the child may open its own. */
 #ifndef FERRY_H
 #define FERRY_H
 
@@ -56,7 +56,7 @@ typedef struct ferry_error {
     size_t size;
     int code;        /* FERRY_OK .. */
     int64_t line;    /* the index of the line that is at fault; -1: none in particular */
-    char text[2048]; /* a sentence without a newline that says what is wrong and what would be right; "" if nothing is */
+    char text[2048]; /* a sentence that says what is wrong and what would be right, without a newline; or "" */
 } ferry_error;
 
 /* The version of the library, "0.1.0"; static. */
@@ -69,12 +69,12 @@ typedef struct ferry_open_options {
     const char *precision;       /* "fp32", "bf16", "int8"; NULL: as the model's configuration says */
     int threads;                 /* of each call; 0: OMP_NUM_THREADS if set, else all cores */
     int tokenizer_only;          /* nonzero: open the tokenizer alone, for ferry_tokenize and ferry_detokenize */
-    const char *const *settings; /* options as the command line's --set takes them, "decode.beam=5", NULL last; or NULL */
+    const char *const *settings; /* options as --set of the command line takes them, "decode.beam=5", NULL last; or NULL */
 } ferry_open_options;
 
-/* Open models, each by its run folder or a checkpoint in one (a tokenizer alone also by its file); several must share a
- * vocabulary, and the probabilities of all are averaged. options may be NULL. Returns a model to be closed with ferry_close, or
- * NULL. The arguments are not kept. */
+/* Open models, each by its run folder or a checkpoint in one (a tokenizer alone also by its file); several must share
+ * a vocabulary, and the probabilities of all are averaged. options may be NULL. Returns a model to be closed with
+ * ferry_close, or NULL. The arguments are not kept. */
 FERRY_API ferry_model *ferry_open(const char *const *models, size_t n_models, const ferry_open_options *options,
                                   ferry_error *error);
 /* Close it, when no call uses it any more; NULL is allowed. Results stay valid. */
@@ -89,13 +89,13 @@ typedef struct ferry_description {
     int64_t step;                /* that training had reached */
     const char *precision;       /* of the matrix products, after what this processor can do: "fp32", "bf16", "int8" */
     const char *kernel;          /* what computes them */
-    const char *symbols;         /* data.symbols: strings that are one token each, such as the marks of target languages */
+    const char *symbols;         /* data.symbols: strings that are one token each, such as marks of languages */
     const char *source, *target; /* the training texts, whose names tell the languages; "" if the run doesn't tell */
     const char *options;         /* all options, as a configuration file */
 } ferry_description;
 
-/* Describe the model. The texts, "" where there is nothing to tell, belong to the model and live as long as it. Returns 1, or 0
- * for a NULL. */
+/* Describe the model. The texts, "" where there is nothing to tell, belong to the model and live as long as it.
+ * Returns 1, or 0 for a NULL. */
 FERRY_API int ferry_describe(const ferry_model *model, ferry_description *description);
 /* What was worth a warning when the model was opened: warning i, or NULL after the last. Belongs to the model. */
 FERRY_API const char *ferry_model_warning(const ferry_model *model, size_t i);
@@ -104,10 +104,10 @@ FERRY_API const char *ferry_model_warning(const ferry_model *model, size_t i);
 
 typedef struct ferry_call {
     size_t size;
-    const char *const *settings;  /* options of section [decode] for this call: "beam=5", "sample=yes", NULL last; or NULL.
-                                   * weights and precision can be set at ferry_open only. */
-    size_t n_best;                /* translations of a line; 0 means 1; at most decode.beam. There may be fewer: of those with
-                                   * the same text the best one counts, */
+    const char *const *settings;  /* options of section [decode] for this call: "beam=5", "sample=yes", NULL last; or
+                                   * NULL. weights and precision can be set at ferry_open only. */
+    size_t n_best;                /* translations of a line; 0 means 1; at most decode.beam. There may be fewer: of
+                                   * those with the same text the best one counts, */
     int distinct_tokens;          /* unless this is nonzero: then of those with the same tokens */
     int tokenized;                /* nonzero: lines (and prefixes, targets) are tokens, as ferry_tokenize gives them */
     int token_scores;             /* nonzero: compute ferry_translation.token_scores */
@@ -115,15 +115,15 @@ typedef struct ferry_call {
     const char *const *prefixes;  /* [n] what each translation begins with; NULL: nothing */
     const size_t *prefix_lengths; /* [n] bytes; NULL: they end in NUL */
     const char *name;             /* of the text, for messages; NULL: "text" */
-    int64_t first_line;           /* the number of line 0, for messages and for what is drawn when sampling; 0 means 1 */
-    /* Called by the thread that called: first before the work begins, then some 50 times a second, with the lines that are
-     * done. Nonzero: give up; the call ends as soon as a token more is computed, with FERRY_CANCELLED. NULL: none. */
+    int64_t first_line;           /* the number of line 0, for messages and for what sampling draws; 0 means 1 */
+    /* Called by the thread that called: first before the work begins, then some 50 times a second, with the lines that
+     * are done. Nonzero: give up; the call ends as soon as a token more is computed, with FERRY_CANCELLED. NULL: none. */
     int (*progress)(void *context, size_t n_done, size_t n);
     void *progress_context;
 } ferry_call;
 
-/* Translate n lines. lengths: their bytes, or NULL if they end in NUL. call may be NULL. The arguments must stay until it
- * returns, and are not kept. Returns a result of n lines, to be freed with ferry_free, or NULL. */
+/* Translate n lines. lengths: their bytes, or NULL if they end in NUL. call may be NULL. The arguments must stay until
+ * it returns, and are not kept. Returns a result of n lines, to be freed with ferry_free, or NULL. */
 FERRY_API ferry_result *ferry_translate(ferry_model *model, const char *const *lines, const size_t *lengths, size_t n,
                                         const ferry_call *call, ferry_error *error);
 
@@ -133,8 +133,8 @@ FERRY_API ferry_result *ferry_score(ferry_model *model, const char *const *sourc
                                     const char *const *targets, const size_t *target_lengths, size_t n,
                                     const ferry_call *call, ferry_error *error);
 
-/* Text to tokens and back, as `ferry tokenize` and `ferry detokenize` print them: the result's texts. Of the call, name,
- * first_line and progress count. */
+/* Text to tokens and back, as `ferry tokenize` and `ferry detokenize` print them: the result's texts. Of the call,
+ * name, first_line and progress count. */
 FERRY_API ferry_result *ferry_tokenize(ferry_model *model, const char *const *lines, const size_t *lengths, size_t n,
                                        const ferry_call *call, ferry_error *error);
 FERRY_API ferry_result *ferry_detokenize(ferry_model *model, const char *const *lines, const size_t *lengths, size_t n,
@@ -152,7 +152,7 @@ typedef struct ferry_translation {
     size_t n_source;            /* tokens of the source line, its end counted; 0 for a blank line */
     double log_probability;     /* of all tokens and the end */
     double score;               /* log_probability, normalized by length: what translations are ordered by */
-    const double *token_scores; /* [n_tokens + 1] log-probabilities, the end last; NULL: not asked for, or a blank line */
+    const double *token_scores; /* [n_tokens + 1] log-probabilities, the end last; NULL: not asked for, or blank */
     const float *alignment;     /* [n_tokens + 1, n_source] each row's sum is 1; NULL: not asked for, or a blank line */
 } ferry_translation;
 

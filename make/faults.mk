@@ -51,8 +51,8 @@ analyze: ## look for faults without running: cppcheck, clang-tidy, shellcheck
 
 valgrind: packages ## a short training and translation under valgrind
 	@./install-packages.sh valgrind
-	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/ferry
-	@FERRY='$(BUILD)/ferry' tests/valgrind.sh
+	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/ferry lib
+	@FERRY='$(BUILD)/ferry' BUILD='$(BUILD)' tests/valgrind.sh
 
 tsan: ## the same under ThreadSanitizer, with clang's OpenMP
 	@CC=clang ./install-packages.sh fuzz

@@ -32,8 +32,8 @@ BASH_COMPLETION = $(SHAREDIR)/bash-completion/completions/ferry
 ZSH_COMPLETION  = $(SHAREDIR)/zsh/site-functions/_ferry
 
 install: $(BUILD)/ferry $(LIBRARY) man ## install below PREFIX (/usr/local), under DESTDIR
-	install -d $(addprefix '$(DESTDIR)',$(BINDIR) $(SHAREDIR)/ferry/configs $(SHAREDIR)/ferry/toy $(MANDIR)/man1 $(MANDIR)/man5 \
-	    $(dir $(BASH_COMPLETION)) $(dir $(ZSH_COMPLETION)) $(LIBDIR)/pkgconfig $(INCLUDEDIR))
+	install -d $(addprefix '$(DESTDIR)',$(BINDIR) $(LIBDIR)/pkgconfig $(INCLUDEDIR) $(SHAREDIR)/ferry/configs \
+	    $(SHAREDIR)/ferry/toy $(MANDIR)/man1 $(MANDIR)/man3 $(MANDIR)/man5 $(dir $(BASH_COMPLETION)) $(dir $(ZSH_COMPLETION)))
 	install -m 755 $(BUILD)/ferry '$(DESTDIR)$(BINDIR)/ferry'
 	install -m 755 $(BUILD)/$(LIB_REAL) '$(DESTDIR)$(LIBDIR)'
 	ln -sf $(LIB_REAL) '$(DESTDIR)$(LIBDIR)/libferry.so'
@@ -41,6 +41,7 @@ install: $(BUILD)/ferry $(LIBRARY) man ## install below PREFIX (/usr/local), und
 	install -m 644 $(BUILD)/ferry.pc '$(DESTDIR)$(LIBDIR)/pkgconfig'
 	install -m 644 include/ferry.h '$(DESTDIR)$(INCLUDEDIR)'
 	install -m 644 $(MAN1:%=$(BUILD)/man/%) '$(DESTDIR)$(MANDIR)/man1'
+	install -m 644 $(MAN3:%=$(BUILD)/man/%) '$(DESTDIR)$(MANDIR)/man3'
 	install -m 644 $(MAN5:%=$(BUILD)/man/%) '$(DESTDIR)$(MANDIR)/man5'
 	install -m 644 $(BUILD)/completion/bash '$(DESTDIR)$(BASH_COMPLETION)'
 	install -m 644 $(BUILD)/completion/zsh '$(DESTDIR)$(ZSH_COMPLETION)'
@@ -51,7 +52,8 @@ install: $(BUILD)/ferry $(LIBRARY) man ## install below PREFIX (/usr/local), und
 	        >'$(DESTDIR)$(SHAREDIR)/ferry/'"$$config" && chmod 644 '$(DESTDIR)$(SHAREDIR)/ferry/'"$$config" || exit 1; done
 
 uninstall: ## remove what install put there
-	rm -f '$(DESTDIR)$(INCLUDEDIR)/ferry.h' $(addprefix '$(DESTDIR)$(LIBDIR)'/,$(LIB_REAL) libferry.so libferry.a pkgconfig/ferry.pc) \
+	rm -f $(addprefix '$(DESTDIR)$(LIBDIR)'/,$(LIB_REAL) libferry.so libferry.a pkgconfig/ferry.pc) \
+	    '$(DESTDIR)$(INCLUDEDIR)/ferry.h' $(MAN3:%='$(DESTDIR)$(MANDIR)/man3/%') \
 	    '$(DESTDIR)$(BINDIR)/ferry' '$(DESTDIR)$(BASH_COMPLETION)' '$(DESTDIR)$(ZSH_COMPLETION)' \
 	    $(MAN1:%='$(DESTDIR)$(MANDIR)/man1/%') $(MAN5:%='$(DESTDIR)$(MANDIR)/man5/%') \
 	    $(patsubst %,'$(DESTDIR)$(SHAREDIR)/ferry/%',$(wildcard configs/*.ini) $(TOY_TEXTS:data/%=%))

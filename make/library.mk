@@ -30,3 +30,11 @@ $(BUILD)/ferry.pc: $(BUILD)/flags $(BUILD)/places Makefile make/library.mk
 $(BUILD)/places: always
 	@mkdir -p $(@D)
 	@echo '$(PREFIX) $(LIBDIR) $(INCLUDEDIR)' | cmp -s - $@ || echo '$(PREFIX) $(LIBDIR) $(INCLUDEDIR)' >$@
+
+.PHONY: test-library-long
+test-library-long: test-packages ## the library for longer: 8 threads for 10 seconds, 1,000 opens; also with sanitizers
+	@$(MAKE) --no-print-directory $(JOBS) $(BUILD)/ferry lib
+	@BUILD='$(BUILD)' FERRY='$(BUILD)/ferry' tests/library.sh long
+	@$(MAKE) --no-print-directory $(JOBS) BUILD='$(BUILD)/sanitize' EXTRA='$(EXTRA) $(SANITIZE)' \
+	    $(BUILD)/sanitize/ferry lib
+	@BUILD='$(BUILD)/sanitize' FERRY='$(BUILD)/sanitize/ferry' tests/library.sh long

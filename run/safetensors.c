@@ -22,6 +22,7 @@
 enum {
     LENGTH_BYTES = 8,       /* before the header */
     HEADER_MAX = 100000000, /* the format's own limit */
+    JSON_MOST = 40,         /* bytes that cJSON takes for one of text, at most: "0," is an item */
     DATA_ALIGN = 64,
     CRC_DIGITS = 8,
 };
@@ -266,6 +267,8 @@ static bool parse_header(struct SafeInside *in, Error *error)
     in->header_bytes = LENGTH_BYTES + length;
     if (!length || *header != '{') return error_set(error, "the header does not begin with {");
     in->json = cJSON_ParseWithLengthOpts(header, length, &rest, false);
+    /* cJSON doesn't tell whether it was memory that lacked; then it lacks here, too. */
+    if (!in->json) mem_free(mem_alloc(length * JSON_MOST));
     if (!cJSON_IsObject(in->json)) return error_set(error, "the header is no well-formed JSON");
     for (; rest < header + length; rest++)
         if (*rest != ' ') return error_set(error, "the header goes on after its JSON");

@@ -13,6 +13,12 @@ enum { MOST_LINE = 4096 };
 /* Where groups of version 2 are mounted; those of version 1 in a folder of the controller's name below it. */
 #define MOUNT "/sys/fs/cgroup"
 
+/* For mem_defer. */
+static void close_file(void *file)
+{
+    fclose(file);
+}
+
 static FILE *open_file(const char *folder, const char *name)
 {
     char *path = mem_format("%s/%s", folder, name);
@@ -73,8 +79,9 @@ void control_groups_visit(const char *root, const char *controller,
     FILE *file = open_file(proc, "cgroup");
     mem_free(proc);
     if (!file) return;
+    MemDeferred *closing = mem_defer(close_file, file);
     while (fgets(line, sizeof line, file)) visit_line(root, controller, line, look, context);
-    fclose(file);
+    mem_release(closing);
 }
 
 /* cpu.max: QUOTA PERIOD, in microseconds; the quota is "max" where there is none. */

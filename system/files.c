@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,25 @@ static bool call_failed(Error *error, const char *path, const char *call, const 
                      *consequence ? "; " : "", consequence);
 }
 
+/* For mem_defer. */
+static void close_descriptor(void *descriptor)
+{
+    close((int)(intptr_t)descriptor);
+}
+
+static void close_folder(void *folder)
+{
+    closedir(folder);
+}
+
+/* Close it, errno staying what it is: what is open must not wait for a message, for which memory may lack. */
+static void close_quietly(int descriptor)
+{
+    const int number = errno;
+    close(descriptor);
+    errno = number;
+}
+
 static const char untouched[] = "what was there before is untouched";
 
 /* Paths. */
@@ -110,6 +130,7 @@ enum { BUFFER_BYTES = 1 << 16 };
 struct AtomicFile {
     char *path, *temporary;
     int descriptor; /* -1: closed */
+    MemDeferred *leaving;
     char *buffer;   /* [BUFFER_BYTES], n_buffered of them not written yet */
     size_t n_buffered;
 };
@@ -142,13 +163,25 @@ static bool publish(const char *temporary, const char *path, Error *error)
     char *folder = path_folder(path);
     int descriptor = SYSTEM(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     bool ok = true;
-    if (descriptor < 0) ok = call_failed(error, folder, "opening the folder", untouched);
-    else if (SYSTEM(rename(temporary, path)) != 0) ok = call_failed(error, path, "rename", untouched);
-    else if (!folder_sync(descriptor))
-        ok = call_failed(error, folder, "fsync of the folder", "the new file is there, but a power cut could undo it");
-    if (descriptor >= 0) close(descriptor);
+    if (descriptor < 0) {
+        ok = call_failed(error, folder, "opening the folder", untouched);
+    } else {
+        const bool renamed = SYSTEM(rename(temporary, path)) == 0, synced = renamed && folder_sync(descriptor);
+        close_quietly(descriptor);
+        if (!renamed) ok = call_failed(error, path, "rename", untouched);
+        else if (!synced)
+            ok = call_failed(error, folder, "fsync of the folder", "the new file is there, but a power cut could undo it");
+    }
     mem_free(folder);
     return ok;
+}
+
+/* Close and remove the temporary, unless it has its name already. */
+static void leave(void *handle)
+{
+    AtomicFile *file = handle;
+    if (file->descriptor >= 0) close(file->descriptor);
+    unlink(file->temporary);
 }
 
 AtomicFile *file_create(const char *path, Error *error)
@@ -156,6 +189,7 @@ AtomicFile *file_create(const char *path, Error *error)
     AtomicFile *file = mem_alloc(sizeof *file);
     *file = (AtomicFile){.path = mem_string(path), .temporary = temporary_path(path), .descriptor = -1,
                          .buffer = mem_alloc(BUFFER_BYTES)};
+    file->leaving = mem_defer(leave, file);
     if (SYSTEM(unlink(file->temporary)) != 0 && errno != ENOENT) {
         call_failed(error, file->temporary, "removing the leftover of a killed process", untouched);
     } else {
@@ -218,8 +252,7 @@ bool file_commit(AtomicFile *file, Error *error)
 void file_abandon(AtomicFile *file)
 {
     if (!file) return;
-    if (file->descriptor >= 0) close(file->descriptor);
-    unlink(file->temporary);
+    mem_release(file->leaving);
     mem_free(file->buffer);
     mem_free(file->temporary);
     mem_free(file->path);
@@ -261,8 +294,8 @@ int file_lock(const char *path, bool *held, Error *error)
     }
     if (SYSTEM(flock(descriptor, LOCK_EX | LOCK_NB)) == 0) return descriptor;
     *held = errno == EWOULDBLOCK;
+    close_quietly(descriptor);
     call_failed(error, path, "locking the file", "");
-    close(descriptor);
     return -1;
 }
 
@@ -302,9 +335,10 @@ char *file_read_all(const char *path, size_t *bytes, Error *error)
         call_failed(error, path, "opening the file", "");
         return NULL;
     }
+    MemDeferred *closing = mem_defer(close_descriptor, (void *)(intptr_t)descriptor);
     if (SYSTEM(fstat(descriptor, &status)) == 0) data = read_to_end(descriptor, (size_t)status.st_size, &size);
     if (!data) call_failed(error, path, "reading", "");
-    close(descriptor);
+    mem_release(closing);
     if (data && bytes) *bytes = size;
     return data;
 }
@@ -338,8 +372,8 @@ static bool folder_make_one(const char *path, Error *error)
     char *parent = path_folder(path);
     int descriptor = SYSTEM(open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     bool ok = descriptor >= 0 && folder_sync(descriptor);
+    if (descriptor >= 0) close_quietly(descriptor);
     if (!ok) call_failed(error, parent, "fsync of the folder", "");
-    if (descriptor >= 0) close(descriptor);
     mem_free(parent);
     return ok;
 }
@@ -379,6 +413,7 @@ bool folder_list(const char *path, const char *prefix, const char *suffix, char 
 {
     DIR *folder = call_refused() ? NULL : opendir(path);
     if (!folder) return call_failed(error, path, "opening the folder", "");
+    MemDeferred *closing = mem_defer(close_folder, folder);
     char **found = NULL;
     int n = 0, capacity = 0;
     struct dirent *entry;
@@ -389,7 +424,7 @@ bool folder_list(const char *path, const char *prefix, const char *suffix, char 
         found[n++] = mem_string(entry->d_name);
     }
     bool ok = errno == 0 || call_failed(error, path, "reading the folder", "");
-    closedir(folder);
+    mem_release(closing);
     if (!ok) {
         free_names(found, n);
         return false;

@@ -15,7 +15,7 @@ prefix=$work/usr
 
 check "make install" make install PREFIX="$prefix"
 commands=$(sed -n 's/^COMMAND.\([a-z_]*\),.*/\1/p' cli/commands.def)
-pages=$(for command in $commands; do echo "man1/ferry-$command.1"; done; echo man1/ferry.1 man5/ferry.ini.5)
+pages=$(for command in $commands; do echo "man1/ferry-$command.1"; done; echo man1/ferry.1 man3/ferry.3 man5/ferry.ini.5)
 have_pages() { for page in $pages; do [ -s "$prefix/share/man/$page" ] || { echo "no $page"; return 1; }; done; }
 check "a page a command, ferry(1), ferry.ini(5)" have_pages
 

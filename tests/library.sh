@@ -8,7 +8,9 @@
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
 FERRY=${FERRY:-$BUILD/ferry}
-CC=${CC:-gcc}
+# What the library was built with.
+CC=$(sed 's/ -I\. .*//' "$BUILD/flags")
+EXTRA=$(grep -o -e '-fsanitize=[^ ]*' -e '--coverage' "$BUILD/flags" | tr '\n' ' ')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -70,7 +72,7 @@ if command -v g++ >/dev/null; then
 else skip "ferry.h is C++" "there is no g++"; fi
 
 abi() {
-    $CC -std=c11 $flags tests/library/abi.c -o "$work/abi" && "$work/abi" >"$work/abi.txt" || return 1
+    $CC -std=c11 $EXTRA $flags tests/library/abi.c -o "$work/abi" && "$work/abi" >"$work/abi.txt" || return 1
     exported | sed 's/^/symbol /' >>"$work/abi.txt"
     sort "$work/abi.txt" >"$work/abi.sorted"
     # What is new is written down, too: else nobody would notice when it is lost.
@@ -79,7 +81,7 @@ abi() {
 check "the binary interface is that of tests/library/abi.txt" abi
 no_new_name() { [ "$("$work/abi" | wc -l)" = "$(grep -vc '^symbol' tests/library/abi.txt)" ]; }
 check "all of it" no_new_name
-check "the example, by pkg-config alone" $CC -Wall -Wextra -Werror examples/translate.c $flags $libs -o "$work/translate"
+check "the example, by pkg-config alone" $CC -Wall -Wextra -Werror $EXTRA examples/translate.c $flags $libs -o "$work/translate"
 
 # ---- at work ----
 
@@ -107,7 +109,7 @@ example() { # ARGUMENT...: the command that translates, of a text with all sorts
 }
 "$FERRY" translate -m "$work/one" --beam 3 <"$work/test.en" >"$work/wanted" 2>"$work/err"
 check "the example in C gives what the program gives" example "$work/translate" "$work/one" beam=3
-if command -v python3 >/dev/null && [ -z "${EXTRA:-}" ]; then
+if command -v python3 >/dev/null && [ -z "$EXTRA" ]; then
     FERRY_LIBRARY=$prefix/lib/libferry.so.0
     export FERRY_LIBRARY
     check "so does the one in Python" example python3 examples/translate.py "$work/one" beam=3
@@ -116,7 +118,7 @@ else skip "so does the one in Python" "there is no python3, or it can't load wha
 
 # host NAME: compiles tests/library/NAME.c against the installation
 host() {
-    $CC -std=gnu11 -g -O1 -Wall -Wextra -fopenmp ${EXTRA:-} -I. $flags "tests/library/$1.c" $libs -lm -o "$work/$1"
+    $CC -std=gnu11 -g -O1 -Wall -Wextra -fopenmp $EXTRA -I. $flags "tests/library/$1.c" $libs -lm -o "$work/$1"
 }
 "$FERRY" translate -m "$work/one" --beam 6 --n-best 4 --alignment hard "$work/test.en" >"$work/lists" 2>"$work/err"
 "$FERRY" score -m "$work/one" --token-scores "$work/test.en" "$work/test.fr" >"$work/scores" 2>"$work/err"
@@ -129,11 +131,17 @@ check "has 8 on 2 models, the same bits" env OMP_NUM_THREADS=2 OMP_WAIT_POLICY=p
     "$work/threads" 8 $seconds "$work/test.en" "$work/one" "$work/two"
 check "a host that opens" host opens
 check "and closes $n_opens times, without growth" "$work/opens" $n_opens "$work/one"
+# A locale whose numbers have a comma, made here if the system has its definition.
+mkdir "$work/locale"
+if localedef -i de_DE -f UTF-8 "$work/locale/comma" >/dev/null 2>&1; then
+    LOCPATH=$work/locale COMMA_LOCALE=comma
+    export LOCPATH COMMA_LOCALE
+fi
 check "a host with settings of its own" host host
 check "keeps them, and has the same bits" "$work/host" "$work/one" "$work/test.en"
 
 failing() {
-    $CC -std=gnu11 -g -O1 -Wall -Wextra -fopenmp ${EXTRA:-} -I. $flags tests/library/failing.c "$BUILD/libferry.a" $static \
+    $CC -std=gnu11 -g -O1 -Wall -Wextra -fopenmp $EXTRA -I. $flags tests/library/failing.c "$BUILD/libferry.a" $static \
         -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free -o "$work/failing"
 }
 check "a host that lacks memory" failing

@@ -1,9 +1,11 @@
 /* run/safetensors: what is written comes back, and what is not sound is refused. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -374,6 +376,43 @@ START_TEST(lengths_out_of_range)
 }
 END_TEST
 
+static void open_example(void *context)
+{
+    Error *error = context;
+    safetensors_close(safetensors_open(path, error));
+}
+
+/* Where memory lacks for a header, that is what is said, not that the file is damaged. */
+START_TEST(memory_lacks_for_the_header)
+{
+#ifndef __SANITIZE_ADDRESS__
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    enum { N_ITEMS = 200000, ITEM = 13 };
+    const uint64_t length = strlen("{\"__metadata__\":{}}") + N_ITEMS * ITEM - 1;
+    fwrite(&length, 8, 1, file);
+    fputs("{\"__metadata__\":{", file);
+    for (int i = 0; i < N_ITEMS; i++) fprintf(file, "\"%06d\":\"\"%s", i, i + 1 < N_ITEMS ? ", " : " ");
+    fputs("}}", file);
+    fclose(file);
+    Error error = {0};
+    MemScope scope = {0};
+    size_t wanted = 0;
+    ck_assert(mem_run(&scope, open_example, &error, &wanted));
+    ck_assert_msg(!error.code, "%s", error.text);
+    malloc_trim(0);
+    unsigned long pages = 0;
+    FILE *status = fopen("/proc/self/statm", "r");
+    ck_assert(status && fscanf(status, "%lu", &pages) == 1);
+    fclose(status);
+    const struct rlimit limit = {pages * (unsigned long)sysconf(_SC_PAGESIZE) + (8 << 20), RLIM_INFINITY};
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    ck_assert_msg(!mem_run(&scope, open_example, &error, &wanted), "%s", error.text);
+    mem_scope_free(&scope);
+#endif
+}
+END_TEST
+
 /* A file with holes: 5 GiB in one tensor, and one behind it. */
 START_TEST(more_than_four_gib)
 {
@@ -410,6 +449,7 @@ Suite *suite_safetensors(void)
     tcase_add_loop_test(tcase, checksums_cover_everything, 0, (int)(sizeof signed_headers / sizeof *signed_headers));
     tcase_add_test(tcase, data_must_be_aligned);
     tcase_add_test(tcase, lengths_out_of_range);
+    tcase_add_test(tcase, memory_lacks_for_the_header);
     tcase_add_test(tcase, more_than_four_gib);
     suite_add_tcase(suite, tcase);
     return suite;

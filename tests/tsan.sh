@@ -46,6 +46,7 @@ wide() {
         "$FERRY" translate -m "$work/run" --max-ratio 0 --max-extra 6 "$work/train.en" >"$work/out"
 }
 check "two steps of large batches, and 1,000 translations" wide
+check "the library: 8 threads on 2 models for 10 seconds" "$(dirname "$0")/library/soak.sh" 10 30
 none() { for report in "$work"/race.[0-9]*; do [ ! -e "$report" ] || { cat "$report"; return 1; }; done; }
 check "nothing is reported" none
 finish

@@ -15,6 +15,7 @@ export OMP_WAIT_POLICY=passive
 exec valgrind --log-file="$work/log.%p" --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite "$FERRY" "\$@"
 END
 chmod +x "$work/ferry"
+memcheck="valgrind --log-file=$work/host.%p --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite"
 
 reports() { cat "$work"/log.*; }
 checked() { reports | grep -c 'ERROR SUMMARY: 0 errors'; }
@@ -24,4 +25,6 @@ no_errors() { ! errors; }
 check "smoke.sh under valgrind" env FERRY="$work/ferry" "$(dirname "$0")/smoke.sh"
 check "valgrind found nothing" no_errors
 check "in any of the five processes" test "$(checked)" -ge 5
+# shellcheck disable=SC2086 # a command and its arguments
+check "the library: 8 threads on 2 models for 10 seconds, 30 opens" "$(dirname "$0")/library/soak.sh" 10 30 $memcheck
 finish

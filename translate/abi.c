@@ -23,8 +23,9 @@ bool abi_read(void *own, size_t own_size, const void *theirs, const char *name, 
     memcpy(own, theirs, size < own_size ? size : own_size);
     for (size_t i = own_size; i < size; i++)
         if (((const unsigned char *)theirs)[i])
-            return abi_error(error, FERRY_USAGE, -1, "%s has fields that libferry %s doesn't know; it is older than the program",
-                             name, ferry_version());
+            return abi_error(error, FERRY_USAGE, -1,
+                             "%s has fields that libferry %s doesn't know; it is older than the program", name,
+                             ferry_version());
     return true;
 }
 

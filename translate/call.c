@@ -87,10 +87,11 @@ static bool set_n_best(Call *call)
     if (n <= 1) return true;
     if (search->sample)
         return error_usage(&call->error, "n_best lists what beam search finds; it doesn't go with decode.sample = yes");
-    if (n > (size_t)search->beam)
-        return error_usage(&call->error, "n_best = %zu: a beam of %d finds at most so many translations; set decode.beam to %zu "
-                           "or more", n, search->beam, n);
-    search->n_best = search->beam; /* some may have the same text */
+    if (n > (size_t)search->beam_size)
+        return error_usage(&call->error,
+                           "n_best = %zu: a beam of %d finds at most so many translations; set decode.beam to %zu or more",
+                           n, search->beam_size, n);
+    search->n_best = search->beam_size; /* some may have the same text */
     return true;
 }
 
@@ -237,7 +238,8 @@ bool call_translate(Call *call)
     if (!set_up_search(call)) return false;
     Translator *t = &call->context->translator;
     const Side prefixes = {call->options.prefixes, call->options.prefix_lengths};
-    Sequences source = sequences_new(tokenizer_size(t->tokenizer)), prefix = sequences_new(tokenizer_size(t->tokenizer));
+    const int32_t n_tokens = tokenizer_size(t->tokenizer);
+    Sequences source = sequences_new(n_tokens), prefix = sequences_new(n_tokens);
     Tokens tokens = {0};
     bool good = true;
     for (size_t i = 0; i < call->n && good && !call_stopped(call); i++) {
@@ -262,7 +264,8 @@ bool call_score(Call *call)
 {
     if (!set_up_search(call)) return false;
     Translator *t = &call->context->translator;
-    Sequences source = sequences_new(tokenizer_size(t->tokenizer)), target = sequences_new(tokenizer_size(t->tokenizer));
+    const int32_t n_tokens = tokenizer_size(t->tokenizer);
+    Sequences source = sequences_new(n_tokens), target = sequences_new(n_tokens);
     Tokens tokens = {0};
     Arena arena = {0};
     int32_t longest = 0;

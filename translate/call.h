@@ -40,8 +40,8 @@ Text call_line(const Side *side, size_t i);
 /* Whether the caller has given up. */
 int call_stopped(void *call);
 
-/* What a hand does for each kind of call, within a mem_run: the result's lines, all of them unless the caller has given up.
- * False and call->error if it can't be. */
+/* What a hand does for each kind of call, within a mem_run: the result's lines, all of them unless the caller has
+ * given up. False and call->error if it can't be. */
 bool call_translate(Call *call);
 bool call_score(Call *call);
 bool call_tokenize(Call *call);

@@ -57,8 +57,10 @@ static bool check(Call *call, const ferry_call *options, bool has_targets, ferry
     call->name = call->options.name ? call->options.name : "text";
     if (!call->model) return abi_error(error, FERRY_USAGE, -1, "the model is NULL");
     if (call->model->process != getpid())
-        return abi_error(error, FERRY_USAGE, -1, "the model was opened before fork(), by another process; open it here, too");
-    if (call->n > INT32_MAX / 2) return abi_error(error, FERRY_USAGE, -1, "%zu lines are too many for one call", call->n);
+        return abi_error(error, FERRY_USAGE, -1,
+                         "the model was opened before fork(), by another process; open it here, too");
+    if (call->n > INT32_MAX / 2)
+        return abi_error(error, FERRY_USAGE, -1, "%zu lines are too many for one call", call->n);
     const Side prefixes = {call->options.prefixes, call->options.prefix_lengths};
     return check_side(call, &call->source, "lines", error) &&
            (!has_targets || check_side(call, &call->target, "targets", error)) &&

@@ -11,8 +11,8 @@ typedef struct Ensemble {
     Model **model; /* [n], theirs */
 } Ensemble;
 
-/* Open all models, by their names (run/run.h). Other vocabularies than the first one's are an error. Close with ensemble_close
- * (on success). */
+/* Open all models, by their names (run/run.h). Other vocabularies than the first one's are an error. Close with
+ * ensemble_close (on success). */
 bool ensemble_open(Ensemble *ensemble, const char *const *models, int n_models, const OptionSettings *settings, Error *error);
 void ensemble_close(Ensemble *ensemble);
 

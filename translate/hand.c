@@ -80,7 +80,8 @@ Hand *hand_new(void)
 void hand_run(Hand *hand, void (*work)(void *context), void *context, void (*poll)(void *context), void *poll_context)
 {
     int cancelling;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling); /* waiting could end the caller's thread with the lock held */
+    /* Else waiting could end the caller's thread, with the lock held. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
     pthread_mutex_lock(&hand->lock);
     hand->work = work;
     hand->context = context;

@@ -180,7 +180,8 @@ static bool check_arguments(const char *const *models, size_t n, const ferry_ope
     return true;
 }
 
-ferry_model *ferry_open(const char *const *models, size_t n_models, const ferry_open_options *options, ferry_error *error)
+ferry_model *ferry_open(const char *const *models, size_t n_models, const ferry_open_options *options,
+                        ferry_error *error)
 {
     Opening opening = {.names = models, .n = n_models};
     abi_error(error, FERRY_OK, -1, "%s", "");
@@ -201,7 +202,8 @@ ferry_model *ferry_open(const char *const *models, size_t n_models, const ferry_
         hand_run(context->hand, open_by_hand, &opening, NULL, NULL);
         context_give(model, context);
         if (opening.good) return model;
-        if (opening.lacked) abi_error(error, FERRY_NO_MEMORY, -1, "out of memory: %zu bytes could not be had", opening.wanted);
+        if (opening.lacked)
+            abi_error(error, FERRY_NO_MEMORY, -1, "out of memory: %zu bytes could not be had", opening.wanted);
         else abi_error(error, (int)opening.error.code, -1, "%s", opening.error.text);
     }
     ferry_close(model);

@@ -1,6 +1,6 @@
-/* What stands behind include/ferry.h: opened models with the threads and the memory of the calls that use them, and results.
- * Callers' threads allocate nothing here but the objects themselves; all else is done by a hand (translate/hand.h), within a
- * mem_run, in the scope of the model, of the call's context, or of the result. */
+/* What stands behind include/ferry.h: opened models with the threads and the memory of the calls that use them, and
+ * results. Callers' threads allocate nothing here but the objects themselves; all else is done by a hand
+ * (translate/hand.h), within a mem_run, in the scope of the model, of the call's context, or of the result. */
 #ifndef FERRY_TRANSLATE_LIBRARY_H
 #define FERRY_TRANSLATE_LIBRARY_H
 
@@ -22,7 +22,8 @@ typedef struct Warnings {
 /* For a WarningSink whose context is a Warnings. */
 void warnings_take(void *warnings, const char *text);
 
-/* What a call has for itself while it lasts. Kept for the next one; where memory lacked, all but the hand is thrown away. */
+/* What a call has for itself while it lasts. Kept for the next one; where memory lacked, all but the hand is thrown
+ * away. */
 typedef struct Context {
     struct Context *next; /* idle as well */
     Hand *hand;

@@ -20,8 +20,8 @@ typedef struct Scores {
 bool scores_read_set(TestSet *set, const char *source_files, const char *reference_files, Error *error);
 void scores_free_set(TestSet *set);
 
-/* Compare translations that are there already, in the file `hypothesis`, with n files of references (at least one), line by line.
- * Unequal numbers of lines are an error that names both files. */
+/* Compare translations that are there already, in the file `hypothesis`, with n files of references (at least one),
+ * line by line. Unequal numbers of lines are an error that names both files. */
 bool scores_of_files(const char *hypothesis, const char *const *reference, int n, Scores *scores, Error *error);
 
 /* Translate the source side and compare. False if the translator's `stop` said so. *translations, if asked for, are the

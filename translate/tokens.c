@@ -35,7 +35,8 @@ static char *find_tokenizer(const char *model)
 {
     const char *name = path_name(model), *dot = strrchr(name, '.');
     const bool is_tokenizer = dot && !strcmp(dot, strrchr(RUN_TOKENIZER, '.'));
-    char *folder = path_folder(model), *inside = path_join(model, RUN_TOKENIZER), *beside = path_join(folder, RUN_TOKENIZER);
+    char *folder = path_folder(model);
+    char *inside = path_join(model, RUN_TOKENIZER), *beside = path_join(folder, RUN_TOKENIZER);
     char *found = mem_string(file_exists(inside) ? inside : !is_tokenizer && file_exists(beside) ? beside : model);
     mem_free(folder);
     mem_free(inside);
@@ -46,7 +47,8 @@ static char *find_tokenizer(const char *model)
 Tokenizer *tokens_open(const char *model, Error *error)
 {
     if (!file_exists(model)) {
-        error_set(error, "there is no model %s (-m names the run folder of a trained model, or a checkpoint in it)", model);
+        error_set(error, "there is no model %s (-m names the run folder of a trained model, or a checkpoint in it)",
+                  model);
         return NULL;
     }
     char *path = find_tokenizer(model);

@@ -11,8 +11,8 @@ void tokens_show(const Tokenizer *tokenizer, const int32_t *token, size_t n, Tex
 /* Append the tokens of such a line. One that is none of the tokenizer's is an error. */
 bool tokens_read(const Tokenizer *tokenizer, const char *line, size_t length, Tokens *tokens, Error *error);
 
-/* The tokenizer alone of a model: `model` names a run folder, a checkpoint in one, or a tokenizer's file itself. NULL on
- * error. */
+/* The tokenizer alone of a model: `model` names a run folder, a checkpoint in one, or a tokenizer's file itself. NULL
+ * on error. */
 Tokenizer *tokens_open(const char *model, Error *error);
 
 #endif

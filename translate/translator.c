@@ -144,8 +144,9 @@ typedef struct Job {
     void *context;
 } Job;
 
-/* Cut the sorted lines into batches. All that are translated at the same time have batch_tokens together, unless that makes
- * them so small that most of the time goes into fetching weights. Each token counts once for each hypothesis about it. */
+/* Cut the sorted lines into batches. All that are translated at the same time have batch_tokens together, unless that
+ * makes them so small that most of the time goes into fetching weights. Each token counts once for each hypothesis
+ * about it. */
 static void plan(Job *job)
 {
     const Translator *t = job->translator;

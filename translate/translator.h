@@ -34,8 +34,8 @@ void translator_free(Translator *translator);
 /* The search that the options describe: the best translation of each line, with this tokenizer. */
 SearchOptions translator_search_options(const Options *options, const Tokenizer *tokenizer);
 
-/* Append the tokens of a source line and EOS to `sequences`: cut to decode.max_source tokens, with a warning that names the
- * line. */
+/* Append the tokens of a source line and EOS to `sequences`: cut to decode.max_source tokens, with a warning that
+ * names the line. */
 void translator_append(const Translator *translator, Tokens *tokens, const char *name, int64_t number, Sequences *sequences);
 
 /* What came of one sequence. */
@@ -43,19 +43,19 @@ typedef struct Translated {
     size_t index;             /* the sequence */
     const Translation *best;  /* with the next best linked to it */
     int n_source;             /* tokens of the source, EOS counted */
-    const real *const *weight; /* alignments (model/align.h), a matrix for each translation of the list; NULL: not asked for */
+    const real *const *weight; /* alignments (model/align.h), a matrix for each translation of the list, if asked for */
     const double *const *score; /* log-probabilities of each one's tokens and its end; NULL: not asked for */
 } Translated;
 
-/* Translate all sequences but those of EOS alone, line first_number and on of some file (which decides what is drawn when
- * sampling). prefix: the beginnings that are given, one a sequence, or NULL. `take` is called with each result, in any order,
- * one at a time. Sequences are sorted by length into batches, of which each thread translates one at a time; a result depends
- * neither on the other sequences nor on the threads. False if `stop` said so. */
+/* Translate all sequences but those of EOS alone, line first_number and on of some file (which decides what is drawn
+ * when sampling). prefix: the beginnings that are given, one a sequence, or NULL. `take` is called with each result,
+ * in any order, one at a time. Sequences are sorted by length into batches, of which each thread translates one at a
+ * time; a result depends neither on the other sequences nor on the threads. False if `stop` said so. */
 bool translator_run(Translator *translator, const Sequences *source, const Sequences *prefix, int64_t first_number,
                     void (*take)(void *context, const Translated *translated), void *context);
 
-/* Translate n lines, lines first_number, first_number + 1, .. of the file `name` (for warnings): out[i], all zeros before,
- * becomes the best translation of lines[i], empty for a blank line. False if `stop` said so. */
+/* Translate n lines, lines first_number, first_number + 1, .. of the file `name` (for warnings): out[i], all zeros
+ * before, becomes the best translation of lines[i], empty for a blank line. False if `stop` said so. */
 bool translator_lines(Translator *translator, const Text *lines, size_t n, const char *name, int64_t first_number,
                       Text *out);
 

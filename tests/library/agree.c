@@ -1,5 +1,6 @@
 /* agree MODEL SOURCE LISTS TARGET SCORES: the library gives what the program gave, text and scores to the last bit.
- * LISTS: ferry translate --beam 6 --n-best 4 --alignment hard; TARGET: text; SCORES: ferry score --token-scores of TARGET. */
+ * LISTS: ferry translate --beam 6 --n-best 4 --alignment hard; TARGET: text; SCORES: ferry score --token-scores of
+ * TARGET. */
 #include "tests/library/host.h"
 
 /* "i-j i-j ..": the strongest source token of each target token, as the program chooses it */
@@ -71,7 +72,8 @@ static void compare_scores(const ferry_result *result, const Lines *scores)
         EXPECT(!strncmp(++rest, t.tokens, n), "line %zu: %s", i, rest);
         EXPECT(!strncmp(rest + n, n ? " </s>\t" : "</s>\t", n ? 6 : 5), "line %zu: %s", i, rest);
         rest = strchr(rest, '\t');
-        for (size_t k = 0; k <= t.n_tokens; k++) EXPECT(strtod(rest, &rest) == t.token_scores[k], "line %zu, token %zu", i, k);
+        for (size_t k = 0; k <= t.n_tokens; k++)
+            EXPECT(strtod(rest, &rest) == t.token_scores[k], "line %zu, token %zu", i, k);
     }
 }
 
@@ -87,7 +89,8 @@ static void compare_tokens(ferry_model *model, const Lines *source)
     ferry_call call;
     FERRY_INIT(call);
     call.tokenized = 1;
-    ferry_result *a = translate(model, &(Lines){.line = line, .n = source->n}, &call), *b = translate(model, source, NULL);
+    ferry_result *a = translate(model, &(Lines){.line = line, .n = source->n}, &call);
+    ferry_result *b = translate(model, source, NULL);
     expect_same(a, b);
     for (size_t i = 0; i < source->n; i++) line[i] = ferry_text(text, i);
     ferry_result *again = ferry_tokenize(model, line, NULL, source->n, NULL, NULL);
@@ -103,7 +106,8 @@ static void compare_tokens(ferry_model *model, const Lines *source)
 int main(int argc, char **argv)
 {
     EXPECT(argc == 6, "agree MODEL SOURCE LISTS TARGET SCORES");
-    Lines source = lines_read(argv[2]), lists = lines_read(argv[3]), target = lines_read(argv[4]), scores = lines_read(argv[5]);
+    Lines source = lines_read(argv[2]), lists = lines_read(argv[3]);
+    Lines target = lines_read(argv[4]), scores = lines_read(argv[5]);
     ferry_model *model = open_model(argv[1], NULL);
     ferry_call call;
     FERRY_INIT(call);

@@ -1,9 +1,10 @@
-/* failing MODEL SOURCE: memory lacks at each allocation of the library in turn (linked with -Wl,--wrap=malloc,..): an error,
- * nothing is lost, and the next call works. What other libraries allocate isn't made to fail. */
+/* failing MODEL SOURCE: memory lacks at each allocation of the library in turn (linked with -Wl,--wrap=malloc,..): an
+ * error, nothing is lost, and the next call works. What other libraries allocate isn't made to fail. */
 #include "tests/library/host.h"
 
 #include <dirent.h>
 #include <pthread.h>
+#include <time.h>
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
@@ -71,8 +72,10 @@ static void fail_from(long nth)
 static Lines source;
 static ferry_error error;
 
+/* Threads that end may have one open for a moment. */
 static int n_files(void)
 {
+    nanosleep(&(struct timespec){.tv_nsec = 200 * 1000}, NULL);
     DIR *folder = opendir("/proc/self/fd");
     EXPECT(folder, "/proc/self/fd");
     int n = 0;
@@ -151,7 +154,8 @@ static long opens_lack(const char *name)
         ferry_model *model = ferry_open(&name, 1, NULL, &error);
         const int failed = told(model, "open", nth);
         ferry_close(model);
-        EXPECT(n_files() == files, "allocation %ld failed: %d files are open, %d before", nth, n_files(), files);
+        for (int i = 0; i < 100 && n_files() > files; i++) continue;
+        EXPECT(n_files() <= files, "allocation %ld failed: %d files are open, %d before", nth, n_files(), files);
         EXPECT(n_live == live, "allocation %ld failed: %ld blocks are lost", nth, n_live - live);
         if (!failed) return nth - 1;
     }
@@ -167,7 +171,8 @@ int main(int argc, char **argv)
     const long live = n_live;
     for (lasting = 0; lasting < 2; lasting++) {
         printf("open: %ld allocations\n", opens_lack(argv[1]));
-        for (int kind = 0; kind < N_KINDS; kind++) printf("call %d: %ld allocations\n", kind, calls_lack(argv[1], kind));
+        for (int kind = 0; kind < N_KINDS; kind++)
+            printf("call %d: %ld allocations\n", kind, calls_lack(argv[1], kind));
         EXPECT(n_live == live, "%ld blocks are lost", n_live - live);
     }
     lines_end(&source);

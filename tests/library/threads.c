@@ -1,5 +1,5 @@
-/* threads N SECONDS SOURCE MODEL...: N threads translate, score and tokenize with the models at once, for so many seconds and
- * once at least, and have the same as one thread alone. */
+/* threads N SECONDS SOURCE MODEL...: N threads translate, score and tokenize with the models at once, for so many
+ * seconds and once at least, and have the same as one thread alone. */
 #include "tests/library/host.h"
 
 #include <pthread.h>
@@ -22,9 +22,10 @@ static ferry_result *run(ferry_model *model, int kind)
     const char *settings[] = {"beam=3", NULL};
     call.settings = settings;
     call.alignments = call.token_scores = 1;
-    ferry_result *result = kind == 0   ? ferry_translate(model, source.line, NULL, source.n, &call, &error)
-                           : kind == 1 ? ferry_score(model, source.line, NULL, source.line, NULL, source.n, NULL, &error)
-                                       : ferry_tokenize(model, source.line, NULL, source.n, NULL, &error);
+    ferry_result *result;
+    if (kind == 0) result = ferry_translate(model, source.line, NULL, source.n, &call, &error);
+    else if (kind == 1) result = ferry_score(model, source.line, NULL, source.line, NULL, source.n, NULL, &error);
+    else result = ferry_tokenize(model, source.line, NULL, source.n, NULL, &error);
     EXPECT(result, "%s", error.text);
     return result;
 }
