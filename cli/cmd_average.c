@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/command.h"
 #include "core/memory.h"
@@ -26,24 +25,24 @@ static void free_paths(Paths *paths)
     mem_free(paths->path);
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 /* ---- which ---- */
 
-/* The arguments, as files or as names in the run folder. */
-static void named(const CommandLine *line, const char *run, Paths *paths)
+/* The arguments, as files or as names in the run folder. A link of the run that was lost is made up for. */
+static bool named(const CommandLine *line, const char *run, Paths *paths, Error *error)
 {
+    bool good = true;
     paths->path = mem_alloc((size_t)line->n_arguments * sizeof *paths->path);
-    for (int i = 0; i < line->n_arguments; i++) {
-        char *inside = path_join(run, line->argument[i]);
-        const bool is_inside = !file_exists(line->argument[i]) && file_exists(inside);
-        paths->path[paths->n++] = mem_string(is_inside ? inside : line->argument[i]);
+    for (int i = 0; i < line->n_arguments && good; i++) {
+        const char *name = line->argument[i];
+        char *inside = path_join(run, name), *folder;
+        const bool is_link = !strcmp(name, RUN_LAST) || !strcmp(name, RUN_BEST);
+        const bool is_inside = !file_exists(name) && (is_link || file_exists(inside));
+        good = run_locate(is_inside ? inside : name, &folder, &paths->path[paths->n], error);
+        paths->n += good;
+        if (good) mem_free(folder);
         mem_free(inside);
     }
+    return good;
 }
 
 /* The newest `last` of the run's checkpoints that were due by checkpoint_every: so the mean doesn't depend on where training was
@@ -79,8 +78,7 @@ static bool choose(const CommandLine *line, const char *run, const Options *opti
         return error_usage(error, "average takes --last or the checkpoints themselves, not both");
     if (newest_ones && !command_number(line, FLAG_LAST, 1, INT32_MAX, &last, error)) return false;
     if (!line->n_arguments) return newest(run, last, options, paths, error);
-    named(line, run, paths);
-    return true;
+    return named(line, run, paths, error);
 }
 
 /* ---- where to ---- */
@@ -89,7 +87,7 @@ static bool choose(const CommandLine *line, const char *run, const Options *opti
 static char *output_path(const CommandLine *line, const char *run, Error *error)
 {
     const char *given = line->flag[FLAG_OUTPUT];
-    if (!given || is_folder(given)) return path_join(given ? given : run, "average" SUFFIX);
+    if (!given || folder_exists(given)) return path_join(given ? given : run, "average" SUFFIX);
     const char *name = path_name(given);
     const size_t length = strlen(name), suffix = strlen(SUFFIX);
     if (length > suffix && !strcmp(name + length - suffix, SUFFIX) && strncmp(name, "checkpoint-", 11))
@@ -99,32 +97,51 @@ static char *output_path(const CommandLine *line, const char *run, Error *error)
     return NULL;
 }
 
-/* Let the run's file `name` be in `folder`, too. What is there already stays; if it must be the same and isn't: an error. */
-static bool provide(const char *run, const char *folder, const char *name, bool must_be_same, Error *error)
+/* A file of the run that the output needs beside it. */
+typedef struct Companion {
+    const char *name;
+    bool must_be_same; /* if there is one already */
+    char *path, *content;
+    size_t n;
+} Companion;
+
+/* Read it; where it is there already, and is the same if it must be, `content` is NULL: there is nothing to write. */
+static bool read_companion(Companion *c, const char *run, const char *folder, Error *error)
 {
-    char *from = path_join(run, name), *to = path_join(folder, name), *content, *there = NULL;
-    size_t n, n_there;
-    bool good = (content = file_read_all(from, &n, error)) != NULL;
-    if (good && !file_exists(to)) {
-        good = file_write_all(to, content, n, error);
-    } else if (good && must_be_same) {
-        good = (there = file_read_all(to, &n_there, error)) != NULL;
-        if (good && (n != n_there || memcmp(content, there, n)))
-            good = error_set(error, "%s is of another run than %s; choose another folder for --output", to, run);
+    char *from = path_join(run, c->name), *there = NULL;
+    size_t n_there;
+    c->path = path_join(folder, c->name);
+    bool good = (c->content = file_read_all(from, &c->n, error)) != NULL;
+    const bool is_there = file_exists(c->path);
+    if (good && is_there && c->must_be_same) {
+        good = (there = file_read_all(c->path, &n_there, error)) != NULL;
+        if (good && (c->n != n_there || memcmp(c->content, there, c->n)))
+            good = error_set(error, "%s is of another run than %s; choose another folder for --output", c->path, run);
+    }
+    if (is_there) {
+        mem_free(c->content);
+        c->content = NULL;
     }
     mem_free(from);
-    mem_free(to);
-    mem_free(content);
     mem_free(there);
     return good;
 }
 
-/* The output's folder, with what a checkpoint needs beside it. */
-static bool prepare_folder(const char *run, const char *output, Error *error)
+/* Write the mean, and what it needs beside it; what was made is removed again if a part fails. */
+static bool write_all(const Average *mean, const Companion *companion, int n, const char *output, Error *error)
 {
+    FilesMade made = {0};
     char *folder = path_folder(output);
-    const bool good = folder_make(folder, error) && provide(run, folder, RUN_TOKENIZER, true, error) &&
-                      provide(run, folder, RUN_CONFIG, false, error);
+    made_note(&made, output);
+    bool good = folder_make(folder, error);
+    for (int i = 0; i < n && good; i++) {
+        if (!companion[i].content) continue;
+        made_note(&made, companion[i].path);
+        good = file_write_all(companion[i].path, companion[i].content, companion[i].n, error);
+    }
+    good = good && average_save(mean, output, error);
+    if (good) made_keep(&made);
+    else made_undo(&made);
     mem_free(folder);
     return good;
 }
@@ -140,14 +157,32 @@ static bool tokenizer_of(const char *run, uint32_t *hash, Error *error)
     return good;
 }
 
+/* All is read before anything is written. */
+static bool save_mean(const Paths *paths, const char *run, const Options *options, const char *output, Error *error)
+{
+    enum { N = 2 };
+    Companion companion[N] = {{.name = RUN_TOKENIZER, .must_be_same = true}, {.name = RUN_CONFIG}};
+    uint32_t hash;
+    char *folder = path_folder(output);
+    bool good = tokenizer_of(run, &hash, error);
+    for (int i = 0; i < N && good; i++) good = read_companion(&companion[i], run, folder, error);
+    Average *mean = NULL;
+    if (good) mean = average_new(paths->path, paths->n, options->decode_weights == WEIGHTS_EMA, hash, error);
+    good = mean && write_all(mean, companion, N, output, error);
+    average_free(mean);
+    for (int i = 0; i < N; i++) {
+        mem_free(companion[i].path);
+        mem_free(companion[i].content);
+    }
+    mem_free(folder);
+    return good;
+}
+
 static bool average(const CommandLine *line, const char *run, const Options *options, Error *error)
 {
     Paths paths = {0};
-    uint32_t hash;
     char *output = output_path(line, run, error);
-    const bool good = output && choose(line, run, options, &paths, error) && tokenizer_of(run, &hash, error) &&
-                      prepare_folder(run, output, error) &&
-                      average_checkpoints(paths.path, paths.n, options->decode_weights == WEIGHTS_EMA, hash, output, error);
+    const bool good = output && choose(line, run, options, &paths, error) && save_mean(&paths, run, options, output, error);
     if (good) {
         fprintf(stderr, "%s is the mean of\n", output);
         for (int i = 0; i < paths.n; i++) fprintf(stderr, "  %s\n", paths.path[i]);
@@ -160,7 +195,7 @@ static bool average(const CommandLine *line, const char *run, const Options *opt
 bool cmd_average(CommandLine *line, Error *error)
 {
     const char *run = line->flag[FLAG_MODEL];
-    if (!is_folder(run))
+    if (!folder_exists(run))
         return error_set(error, "%s is no folder; -m names the run folder whose checkpoints are averaged", run);
     char *config = path_join(run, RUN_CONFIG);
     Options options;

@@ -16,10 +16,11 @@
 typedef enum OptionKind { OPTION_INT, OPTION_REAL, OPTION_TEXT, OPTION_CHOICE } OptionKind;
 
 typedef enum OptionClass {
-    SHAPES, /* shapes the result: stored in checkpoints and compared at resume */
-    LIMIT,  /* says when training ends */
-    LOCAL,  /* paths, reports, translation */
-    HERE,   /* of the machine at hand: not kept with the run */
+    SHAPES,  /* shapes the result: stored in checkpoints and compared at resume */
+    DECODES, /* shapes translations, so the scores of a validation: stored in checkpoints, and resuming warns of a change */
+    LIMIT,   /* says when training ends */
+    LOCAL,   /* paths, reports */
+    HERE,    /* of the machine at hand: not kept with the run */
 } OptionClass;
 
 typedef struct Option {
@@ -404,9 +405,20 @@ static char *all_text(const Options *options, bool shapes_only, const char *firs
     return out.data; /* a block of the heap, as mem_free wants it */
 }
 
+#define FIRST_WORDS "# All options of this run, as Ferry "
+
 char *options_to_long_text(const Options *options)
 {
-    return all_text(options, false, "# All options of this run, as Ferry " FERRY_VERSION " understood them.\n");
+    return all_text(options, false, FIRST_WORDS FERRY_VERSION " understood them.\n");
+}
+
+bool options_is_written(const char *path)
+{
+    Error ignored = {0};
+    char *text = file_exists(path) ? file_read_all(path, NULL, &ignored) : NULL;
+    const bool is = text && !strncmp(text, FIRST_WORDS, strlen(FIRST_WORDS));
+    mem_free(text);
+    return is;
 }
 
 bool options_write(const Options *options, const char *path, Error *error)
@@ -422,14 +434,37 @@ char *options_to_text(const Options *options)
     return all_text(options, true, "");
 }
 
-char *options_differences(const Options *before, const Options *now, const char *section)
+char *options_to_decode_text(const Options *options)
+{
+    Text out = {0};
+    const char *section = "";
+    for (int i = 0; i < N_OPTIONS; i++) {
+        if (table[i].class != DECODES) continue;
+        if (strcmp(section, table[i].section)) text_append_format(&out, "[%s]\n", section = table[i].section);
+        text_append_format(&out, "%s = ", table[i].name);
+        write_value(&out, options, &table[i]);
+        text_append(&out, "\n", 1);
+    }
+    text_append(&out, "", 1);
+    return out.data;
+}
+
+static bool is_among(const Option *option, const char *const *among)
+{
+    if (!among) return option->class == SHAPES;
+    while (*among && strncmp(option->key, *among, strlen(*among))) among++;
+    return *among != NULL;
+}
+
+char *options_differences(const Options *before, const Options *now, const char *const *among, const char *between)
 {
     char *text = NULL;
     for (int i = 0; i < N_OPTIONS; i++) {
-        if (table[i].class != SHAPES || (section && strcmp(table[i].section, section))) continue;
+        if (!is_among(&table[i], among)) continue;
         char *old = value_text(before, &table[i]), *new = value_text(now, &table[i]);
         if (strcmp(old, new)) {
-            char *longer = mem_format("%s  %s: %s, now %s\n", text ? text : "", table[i].key, old, new);
+            char *longer = mem_format("%s  %s: %s%s%s\n", text ? text : "", table[i].key, *old ? old : "nothing", between,
+                                      *new ? new : "nothing");
             mem_free(text);
             text = longer;
         }

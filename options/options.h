@@ -84,15 +84,20 @@ bool options_check(const Options *options, Error *error);
 bool options_write(const Options *options, const char *path, Error *error);
 /* What it writes; free with mem_free. */
 char *options_to_long_text(const Options *options);
+/* Whether the file is there and, by its first line, one that options_write wrote. */
+bool options_is_written(const char *path);
 
-/* The options that shape the result (class SHAPES) as the text of a configuration, for a checkpoint; free with mem_free. */
+/* The options that shape the result (class SHAPES), or translations (class DECODES), as the text of a configuration, for a
+ * checkpoint; free with mem_free. */
 char *options_to_text(const Options *options);
+char *options_to_decode_text(const Options *options);
 /* Read such a text over `options`; `name` stands for the file in errors. */
 bool options_from_text(Options *options, const char *name, const char *text, Error *error);
 
-/* What differs between two sets of options in class SHAPES, in all sections (NULL) or in one: a line
- * "  section.key: BEFORE, now NOW\n" each, or NULL if nothing does. Free with mem_free. */
-char *options_differences(const Options *before, const Options *now, const char *section);
+/* What differs between two sets of options: in class SHAPES (among: NULL), or in all whose keys are, or begin with, a string of
+ * `among`, which ends with a NULL. A line "  section.key: BEFORE, now NOW\n" each, with `between` for ", now "; or NULL if nothing
+ * differs. Free with mem_free. */
+char *options_differences(const Options *before, const Options *now, const char *const *among, const char *between);
 
 /* Print a section's values, a line "section.name\tvalue\n" each. */
 void options_print_section(FILE *out, const Options *options, const char *section);

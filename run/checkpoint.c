@@ -31,7 +31,7 @@ static const Field fields[] = {
     REAL_FIELD(best_score), REAL_FIELD(window_loss), COUNT(window_tokens), REAL_FIELD(gradient_norm),
     NEWER_COUNT(n_skipped), NEWER_COUNT(n_skipped_row), NEWER_COUNT(validation_hash),
 };
-enum { N_FIELDS = sizeof fields / sizeof *fields, N_ORIGIN = 5, N_AVERAGED = 1 };
+enum { N_FIELDS = sizeof fields / sizeof *fields, N_ORIGIN = 5, N_OPTIONAL = 2 };
 
 static char *field_text(const TrainState *state, const Field *field)
 {
@@ -116,7 +116,7 @@ bool checkpoint_save(const char *path, const Params *params, const Adam *adam, c
                      const CheckpointOrigin *origin, Error *error)
 {
     char *owned[N_FIELDS + 2];
-    SafeEntry metadata[N_FIELDS + N_ORIGIN + N_AVERAGED] = {
+    SafeEntry metadata[N_FIELDS + N_ORIGIN + N_OPTIONAL] = {
         {"format", FORMAT}, {"options", origin->options}, {"kernel", origin->kernel}};
     owned[0] = mem_format("%08" PRIx32, origin->tokenizer_hash);
     owned[1] = mem_format("%016" PRIx64, origin->data_hash);
@@ -127,6 +127,7 @@ bool checkpoint_save(const char *path, const Params *params, const Adam *adam, c
         metadata[N_ORIGIN + i] = (SafeEntry){fields[i].key, owned[2 + i]};
     }
     int n = N_FIELDS + N_ORIGIN;
+    if (origin->decoding) metadata[n++] = (SafeEntry){"decoding", origin->decoding};
     if (origin->averaged) metadata[n++] = (SafeEntry){"averaged", origin->averaged};
     AtomicFile *file = file_create(path, error);
     bool good = file && write(file, params, adam, metadata, n, error);
@@ -160,6 +161,7 @@ static bool read_metadata(Checkpoint *c, Error *error)
     uint64_t tokenizer_hash;
     c->origin.options = safetensors_metadata(file, "options");
     c->origin.kernel = safetensors_metadata(file, "kernel");
+    c->origin.decoding = safetensors_metadata(file, "decoding");
     c->origin.averaged = safetensors_metadata(file, "averaged");
     if (!tokenizer || !data || !c->origin.options || !c->origin.kernel || !hex(tokenizer, &tokenizer_hash) ||
         !hex(data, &c->origin.data_hash))

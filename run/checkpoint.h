@@ -34,6 +34,7 @@ typedef struct CheckpointOrigin {
     uint32_t tokenizer_hash;
     uint64_t data_hash;
     const char *kernel;   /* compute_name: another one gives other last bits */
+    const char *decoding; /* options_to_decode_text, of the validations; NULL: none, or an older version of Ferry didn't say */
     const char *averaged; /* the names of the checkpoints whose mean this is, by blanks; NULL: it comes from training */
 } CheckpointOrigin;
 

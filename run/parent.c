@@ -3,15 +3,17 @@
 #include "core/memory.h"
 #include "run/run.h"
 
+/* Weights and tokenizer are of use only where these are as they were when they were learned. */
 static bool same_model(const Parent *parent, const Options *options, Error *error)
 {
+    static const char *const kept[] = {"model.", "data.symbols", "data.tokenized", NULL};
     Options theirs;
     options_init(&theirs);
     bool good = options_from_text(&theirs, parent->checkpoint.path, parent->checkpoint.origin.options, error);
-    char *differences = good ? options_differences(&theirs, options, "model") : NULL;
+    char *differences = good ? options_differences(&theirs, options, kept, ", now ") : NULL;
     options_free(&theirs);
     if (!differences) return good;
-    error_usage(error, "%s, which train.init_from names, holds another model:\n%sSet these options to its values.",
+    error_usage(error, "%s, which train.init_from names, was trained with other options:\n%sSet them to its values.",
                 parent->checkpoint.path, differences);
     mem_free(differences);
     return false;

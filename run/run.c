@@ -37,19 +37,33 @@ char *run_checkpoint_name(int64_t step)
     return mem_format("checkpoint-%08" PRId64 ".safetensors", step);
 }
 
-/* The step that the name of a checkpoint says, or -1 if it is another name: a copy that someone made, say. */
-static int64_t step_of(const char *name)
+char *run_translations_name(int64_t step)
+{
+    return mem_format("valid-%08" PRId64 ".txt", step);
+}
+
+/* The step that a name made by `name_of` says, or -1 if it is another name: of a copy that someone made, say. */
+static int64_t step_of(const char *name, char *(*name_of)(int64_t step))
 {
     const char *digits = name + strcspn(name, "0123456789");
     char *number = mem_format("%.*s", (int)strspn(digits, "0123456789"), digits);
     int64_t step = -1;
     if (number_read_int(number, &step)) {
-        char *right = run_checkpoint_name(step);
+        char *right = name_of(step);
         if (strcmp(name, right)) step = -1;
         mem_free(right);
     }
     mem_free(number);
     return step;
+}
+
+bool run_writes(const char *name)
+{
+    static const char *const names[] = {RUN_CONFIG, RUN_TOKENIZER, RUN_LOG,   RUN_LAST,
+                                        RUN_BEST,   RUN_TOKENS,    RUN_INDEX, RUN_PAIRS};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return true;
+    return step_of(name, run_checkpoint_name) >= 0 || step_of(name, run_translations_name) >= 0;
 }
 
 static int ascending(const void *a, const void *b)
@@ -65,7 +79,7 @@ bool run_checkpoints(const char *folder, int64_t **steps, int *n_steps, Error *e
     if (!folder_list(folder, "checkpoint-", ".safetensors", &names, &n_names, error)) return false;
     int64_t *step = mem_alloc((size_t)n_names * sizeof *step);
     for (int i = 0; i < n_names; i++) {
-        step[n] = step_of(names[i]);
+        step[n] = step_of(names[i], run_checkpoint_name);
         n += step[n] >= 0;
         mem_free(names[i]);
     }
@@ -143,19 +157,13 @@ bool run_prune(const char *folder, int64_t step, int64_t best_step, int64_t keep
     return good;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 int run_lock(const char *folder, Error *error)
 {
-    if (file_exists(folder) && !is_folder(folder)) {
+    if (file_exists(folder) && !folder_exists(folder)) {
         error_usage(error, "%s is a file; --run names a folder", folder);
         return -1;
     }
-    char *path = path_join(folder, "lock");
+    char *path = path_join(folder, RUN_LOCK);
     bool held;
     const int lock = file_lock(path, &held, error);
     if (held)
@@ -164,24 +172,72 @@ int run_lock(const char *folder, Error *error)
     return lock;
 }
 
+/* `path`; or, if it is a small file that stands for a link to a checkpoint, the path of that. Takes `path`. */
+static char *follow(char *path)
+{
+    struct stat status;
+    char *target = !lstat(path, &status) && S_ISREG(status.st_mode) ? symlink_target(path) : NULL;
+    if (!target || step_of(target, run_checkpoint_name) < 0) {
+        mem_free(target);
+        return path;
+    }
+    char *folder = path_folder(path), *checkpoint = path_join(folder, target);
+    mem_free(folder);
+    mem_free(target);
+    mem_free(path);
+    return checkpoint;
+}
+
+/* What the link should point to, by the newest checkpoint, of which there may be none: then *path is NULL. */
+static bool make_up_for(const char *folder, const char *link, char **path, Error *error)
+{
+    Checkpoint newest;
+    bool found;
+    *path = NULL;
+    if (!run_newest(folder, &newest, &found, error)) return false;
+    if (!found) return true;
+    char *best = checkpoint_path(folder, newest.state.best_step);
+    const bool takes_best = !strcmp(link, RUN_BEST) && newest.state.best_step && file_exists(best);
+    *path = mem_string(takes_best ? best : newest.path);
+    mem_free(best);
+    checkpoint_close(&newest);
+    warn("the link '%s' is missing in %s; %s is taken", link, folder, path_name(*path));
+    return true;
+}
+
+/* The checkpoint that a run folder stands for. */
+static bool locate_in(const char *folder, char **checkpoint, Error *error)
+{
+    static const char *const links[] = {RUN_BEST, RUN_LAST};
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        *checkpoint = follow(path_join(folder, links[i]));
+        if (file_exists(*checkpoint)) return true;
+        mem_free(*checkpoint);
+    }
+    return make_up_for(folder, RUN_BEST, checkpoint, error) &&
+           (*checkpoint || error_set(error, "%s has no checkpoint yet: neither 'best' nor 'last' is there", folder));
+}
+
+/* The checkpoint that is the file `model`; NULL if it isn't there. */
+static bool locate_file(const char *model, const char *folder, char **checkpoint, Error *error)
+{
+    const char *name = path_name(model);
+    const bool is_link = !strcmp(name, RUN_LAST) || !strcmp(name, RUN_BEST);
+    *checkpoint = NULL;
+    if (file_exists(model)) *checkpoint = follow(mem_string(model));
+    else if (is_link && folder_exists(folder) && !make_up_for(folder, name, checkpoint, error)) return false;
+    return *checkpoint || error_set(error, "there is no model %s; a model is the run folder of a training, or a checkpoint in "
+                                    "one", model);
+}
+
 bool run_locate(const char *model, char **folder, char **checkpoint, Error *error)
 {
-    if (!file_exists(model))
-        return error_set(error, "there is no model %s; a model is the run folder of a training, or a checkpoint in one", model);
-    if (!is_folder(model)) {
-        *folder = path_folder(model);
-        *checkpoint = mem_string(model);
-        return true;
-    }
-    *folder = mem_string(model);
-    *checkpoint = path_join(model, RUN_BEST);
-    if (file_exists(*checkpoint)) return true;
-    mem_free(*checkpoint);
-    *checkpoint = path_join(model, RUN_LAST);
-    if (file_exists(*checkpoint)) return true;
-    mem_free(*checkpoint);
+    const bool is_folder = folder_exists(model);
+    *folder = is_folder ? mem_string(model) : path_folder(model);
+    if (is_folder ? locate_in(model, checkpoint, error) : locate_file(model, *folder, checkpoint, error)) return true;
     mem_free(*folder);
-    return error_set(error, "%s has no checkpoint yet: neither 'best' nor 'last' is there", model);
+    *folder = NULL;
+    return false;
 }
 
 Tokenizer *run_tokenizer(const char *folder, const Checkpoint *checkpoint, Error *error)

@@ -1,6 +1,7 @@
 /* The run folder: what training leaves behind, and how the other commands find a trained model in it.
  *     config.ini  tokenizer.bpe  checkpoint-00001000.safetensors ..  last -> ..  best -> ..  log.tsv  lock
- *     train.tokens  train.index (train/store.h)  pairs.txt (train/corpora.h) */
+ *     valid-00001000.txt ..  train.tokens  train.index (train/store.h)  pairs.txt (train/corpora.h)
+ * On a file system without symbolic links, last and best are small files that hold the checkpoint's name. */
 #ifndef FERRY_RUN_RUN_H
 #define FERRY_RUN_RUN_H
 
@@ -12,8 +13,12 @@
 #define RUN_CONFIG "config.ini"
 #define RUN_TOKENIZER "tokenizer.bpe"
 #define RUN_LOG "log.tsv"
+#define RUN_LOCK "lock"
 #define RUN_LAST "last"
 #define RUN_BEST "best"
+#define RUN_TOKENS "train.tokens"
+#define RUN_INDEX "train.index"
+#define RUN_PAIRS "pairs.txt"
 
 /* A trained model, ready to translate. */
 typedef struct Run {
@@ -30,7 +35,9 @@ typedef struct Run {
 bool run_open(Run *run, const char *model, const OptionSettings *settings, Error *error);
 void run_close(Run *run);
 
-/* The folder and the checkpoint that a name of a model stands for, as run_open finds them; free both with mem_free. */
+/* The folder and the checkpoint that a name of a model stands for, as run_open finds them; free both with mem_free. Where the
+ * links of the run were lost, as on the way through an archive, the newest checkpoint stands for the last, and says which one is
+ * the best. */
 bool run_locate(const char *model, char **folder, char **checkpoint, Error *error);
 
 /* The tokenizer in the folder, which must be the one that the checkpoint was trained with. NULL on error. */
@@ -39,8 +46,11 @@ Tokenizer *run_tokenizer(const char *folder, const Checkpoint *checkpoint, Error
 /* The model that the options describe. */
 ModelConfig run_model_config(const Options *options, int vocab_size);
 
-/* The file name of the checkpoint of a step; free with mem_free. */
+/* The file name of the checkpoint of a step, and of the translations of its validation; free with mem_free. */
 char *run_checkpoint_name(int64_t step);
+char *run_translations_name(int64_t step);
+/* Whether training writes files of that name (the lock aside). */
+bool run_writes(const char *name);
 /* The steps of the folder's checkpoints, ascending; free with mem_free. Other files, whatever their names, don't count. */
 bool run_checkpoints(const char *folder, int64_t **steps, int *n_steps, Error *error);
 
@@ -57,8 +67,8 @@ bool run_link(const char *folder, int64_t step, int64_t best_step, Error *error)
  * don't count, and stay. */
 bool run_prune(const char *folder, int64_t step, int64_t best_step, int64_t keep, int64_t every, Error *error);
 
-/* Keep others from training in this folder: a lock that ends with the process, however it ends. Returns a file descriptor,
- * or -1. */
+/* Keep others from training in this folder: a lock that ends with the process, however it ends, on a file that is made if need
+ * be. Returns a file descriptor, or -1. A warning where the file system has no locks. */
 int run_lock(const char *folder, Error *error);
 
 #endif

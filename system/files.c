@@ -215,7 +215,7 @@ static bool write_bytes(int descriptor, const char *path, const void *data, size
     return true;
 }
 
-static bool flush_buffer(AtomicFile *file, Error *error)
+bool file_flush(AtomicFile *file, Error *error)
 {
     const size_t n = file->n_buffered;
     file->n_buffered = 0;
@@ -224,7 +224,7 @@ static bool flush_buffer(AtomicFile *file, Error *error)
 
 bool file_write(AtomicFile *file, const void *data, size_t bytes, Error *error)
 {
-    if (bytes > BUFFER_BYTES - file->n_buffered && !flush_buffer(file, error)) return false;
+    if (bytes > BUFFER_BYTES - file->n_buffered && !file_flush(file, error)) return false;
     if (bytes > BUFFER_BYTES) return write_bytes(file->descriptor, file->path, data, bytes, untouched, error);
     if (bytes) memcpy(file->buffer + file->n_buffered, data, bytes);
     file->n_buffered += bytes;
@@ -234,7 +234,7 @@ bool file_write(AtomicFile *file, const void *data, size_t bytes, Error *error)
 /* The bytes are on the disk before the name is: else a power cut could leave the name with an empty file. */
 static bool flush_and_publish(AtomicFile *file, Error *error)
 {
-    if (!flush_buffer(file, error)) return false;
+    if (!file_flush(file, error)) return false;
     if (sync_retried(file->descriptor) != 0) return call_failed(error, file->path, "fsync", untouched);
     int descriptor = file->descriptor;
     file->descriptor = -1;
@@ -264,6 +264,11 @@ const char *file_path(const AtomicFile *file)
     return file->path;
 }
 
+const char *file_temporary(const AtomicFile *file)
+{
+    return file->temporary;
+}
+
 bool file_write_all(const char *path, const void *data, size_t bytes, Error *error)
 {
     AtomicFile *file = file_create(path, error);
@@ -284,19 +289,66 @@ bool file_append(const char *path, const void *data, size_t bytes, Error *error)
     return ok;
 }
 
+/* Whether the name is still that of the open file: who held the lock before us may have removed it. */
+static bool is_named(int descriptor, const char *path)
+{
+    struct stat file, name;
+    return fstat(descriptor, &file) == 0 && stat(path, &name) == 0 && file.st_ino == name.st_ino && file.st_dev == name.st_dev;
+}
+
 int file_lock(const char *path, bool *held, Error *error)
 {
     *held = false;
-    int descriptor = SYSTEM(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (descriptor < 0) {
-        call_failed(error, path, "opening the file", "");
-        return -1;
+    for (;;) {
+        int descriptor = SYSTEM(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+        if (descriptor < 0) {
+            call_failed(error, path, "opening the file", "");
+            return -1;
+        }
+        if (SYSTEM(flock(descriptor, LOCK_EX | LOCK_NB)) == 0) {
+            if (is_named(descriptor, path)) return descriptor;
+        } else if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) {
+            warn("%s can't be locked (%s): see to it yourself that no second process works there", path, strerror(errno));
+            return descriptor;
+        } else {
+            *held = errno == EWOULDBLOCK;
+            call_failed(error, path, "locking the file", "");
+            close(descriptor);
+            return -1;
+        }
+        close(descriptor);
     }
-    if (SYSTEM(flock(descriptor, LOCK_EX | LOCK_NB)) == 0) return descriptor;
-    *held = errno == EWOULDBLOCK;
-    close_quietly(descriptor);
-    call_failed(error, path, "locking the file", "");
-    return -1;
+}
+
+/* What is undone if the work fails. */
+
+void made_note(FilesMade *made, const char *path)
+{
+    char *part = mem_string(path);
+    for (size_t i = 1; part[0] && part[i - 1]; i++) {
+        if ((part[i] != '/' && part[i]) || part[i - 1] == '/') continue;
+        part[i] = '\0';
+        struct stat status;
+        if (lstat(part, &status) != 0) {
+            ARRAY_RESERVE(made->path, made->n, made->capacity);
+            made->path[made->n++] = mem_string(part);
+        }
+        part[i] = path[i];
+    }
+    mem_free(part);
+}
+
+void made_keep(FilesMade *made)
+{
+    for (int i = 0; i < made->n; i++) mem_free(made->path[i]);
+    mem_free(made->path);
+    *made = (FilesMade){0};
+}
+
+void made_undo(FilesMade *made)
+{
+    for (int i = made->n - 1; i >= 0; i--) remove(made->path[i]);
+    made_keep(made);
 }
 
 /* Reading. */
@@ -356,7 +408,7 @@ bool file_remove(const char *path, Error *error)
 
 /* Folders. */
 
-static bool is_folder(const char *path)
+bool folder_exists(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
@@ -366,7 +418,7 @@ static bool is_folder(const char *path)
 static bool folder_make_one(const char *path, Error *error)
 {
     if (SYSTEM(mkdir(path, 0777)) != 0) {
-        if (errno == EEXIST && is_folder(path)) return true;
+        if (errno == EEXIST && folder_exists(path)) return true;
         return call_failed(error, path, "making the folder", "");
     }
     char *parent = path_folder(path);
@@ -385,7 +437,7 @@ bool folder_make(const char *path, Error *error)
     for (size_t i = 1; ok && part[0] && part[i - 1]; i++) {
         if ((part[i] != '/' && part[i]) || part[i - 1] == '/') continue;
         part[i] = '\0';
-        if (!is_folder(part)) ok = folder_make_one(part, error);
+        if (!folder_exists(part)) ok = folder_make_one(part, error);
         part[i] = path[i];
     }
     mem_free(part);
@@ -435,24 +487,28 @@ bool folder_list(const char *path, const char *prefix, const char *suffix, char 
     return true;
 }
 
-/* Whether the name ends in ".tmp-" and digits. */
-static bool is_temporary(const char *name)
+/* Whether the name is one of those, then ".tmp-" and digits. */
+static bool is_temporary(const char *name, bool (*is_own)(const char *name))
 {
     const char *mark = NULL;
     for (const char *next = name; (next = strstr(next, temporary_mark)); next++) mark = next;
     if (!mark) return false;
     const char *digits = mark + strlen(temporary_mark);
-    return *digits && !digits[strspn(digits, "0123456789")];
+    if (!*digits || digits[strspn(digits, "0123456789")]) return false;
+    char *of = mem_format("%.*s", (int)(mark - name), name);
+    const bool own = is_own(of);
+    mem_free(of);
+    return own;
 }
 
-bool folder_remove_temporaries(const char *path, Error *error)
+bool folder_remove_temporaries(const char *path, bool (*is_own)(const char *name), Error *error)
 {
     char **names = NULL;
     int n = 0;
     if (!folder_list(path, "", "", &names, &n, error)) return false;
     bool ok = true;
     for (int i = 0; ok && i < n; i++) {
-        if (!is_temporary(names[i])) continue;
+        if (!is_temporary(names[i], is_own)) continue;
         char *whole = path_join(path, names[i]);
         ok = file_remove(whole, error);
         mem_free(whole);
@@ -468,18 +524,35 @@ bool symlink_replace(const char *path, const char *target, Error *error)
     char *temporary = temporary_path(path);
     bool ok = SYSTEM(unlink(temporary)) == 0 || errno == ENOENT;
     ok = ok && SYSTEM(symlink(target, temporary)) == 0;
-    if (!ok) call_failed(error, path, "making the link", untouched);
-    ok = ok && publish(temporary, path, error);
-    if (!ok) unlink(temporary);
+    const bool has_none = !ok && (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS);
+    if (has_none) ok = file_write_all(path, target, strlen(target), error);
+    else if (!ok) call_failed(error, path, "making the link", untouched);
+    else if (!(ok = publish(temporary, path, error))) unlink(temporary);
     mem_free(temporary);
     return ok;
+}
+
+/* The line that a small file holds, its end aside; NULL if it holds something else. */
+static char *read_name(const char *path)
+{
+    char text[NAME_MAX + 2];
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) return NULL;
+    const ssize_t n = read(descriptor, text, sizeof text - 1);
+    close(descriptor);
+    if (n <= 0 || (size_t)n == sizeof text - 1 || memchr(text, '\0', (size_t)n)) return NULL;
+    text[n] = '\0';
+    const size_t length = strcspn(text, "\r\n");
+    if (text[length + strspn(text + length, "\r\n")]) return NULL;
+    text[length] = '\0';
+    return mem_string(text);
 }
 
 char *symlink_target(const char *path)
 {
     char target[PATH_MAX];
     ssize_t n = readlink(path, target, sizeof target - 1);
-    if (n < 0) return NULL;
+    if (n < 0) return errno == EINVAL ? read_name(path) : NULL;
     target[n] = '\0';
     return mem_string(target);
 }

@@ -20,8 +20,11 @@ bool file_write(AtomicFile *file, const void *data, size_t bytes, Error *error);
 bool file_commit(AtomicFile *file, Error *error);
 /* Give up: remove the temporary and free `file` (NULL is allowed). */
 void file_abandon(AtomicFile *file);
-/* The path that file_create was given. */
+/* See that all bytes so far are in the temporary, whoever reads it (not yet on the disk); more may follow. */
+bool file_flush(AtomicFile *file, Error *error);
+/* The path that file_create was given, and that of the temporary, both as long as `file` lives. */
 const char *file_path(const AtomicFile *file);
+const char *file_temporary(const AtomicFile *file);
 
 /* file_create, file_write and file_commit in one, for small files. */
 bool file_write_all(const char *path, const void *data, size_t bytes, Error *error);
@@ -34,17 +37,34 @@ bool file_exists(const char *path);
 /* Remove a file or a link, not what it points to; that there is none is no error. */
 bool file_remove(const char *path, Error *error);
 
-/* Lock a file, made if need be, until the descriptor that is returned is closed or the process ends, however it ends. -1 and
- * *error if it can't be done; *held tells whether that is because another process holds the lock. */
+/* Lock a file, made if need be, until the descriptor that is returned is closed or the process ends, however it ends; whoever
+ * holds the lock may remove the file. -1 and *error if it can't be done; *held tells whether that is because another process
+ * holds the lock. Where the file system has no locks, a warning says so, and the descriptor is of a file that nobody locks. */
 int file_lock(const char *path, bool *held, Error *error);
 
+/* What is being made and shall not stay if the work fails, in the order in which it is made. Starts as all zeros. */
+typedef struct FilesMade {
+    char **path; /* [n], owned */
+    int n, capacity;
+} FilesMade;
+
+/* Before `path` is made: note it, and the folders above it, unless they are there already. */
+void made_note(FilesMade *made, const char *path);
+/* The work is done: all of it stays. */
+void made_keep(FilesMade *made);
+/* The work has failed: remove the files, and those folders in which nothing else lies. */
+void made_undo(FilesMade *made);
+
+/* Whether it is a folder (links are followed). */
+bool folder_exists(const char *path);
 /* Make a folder and those above it that are missing; that it is there is no error. */
 bool folder_make(const char *path, Error *error);
 /* The names (without the folder) of the entries that begin with `prefix` and end with `suffix`, in strcmp order. Free each,
  * and the array, with mem_free. */
 bool folder_list(const char *path, const char *prefix, const char *suffix, char ***names, int *n_names, Error *error);
-/* Remove the temporaries that a killed process left. Only for one who knows that nobody writes there now. */
-bool folder_remove_temporaries(const char *path, Error *error);
+/* Remove the temporaries that a killed process left of files with such names as `is_own` says yes to: nobody else's files. Only
+ * for one who knows that nobody writes those now. */
+bool folder_remove_temporaries(const char *path, bool (*is_own)(const char *name), Error *error);
 
 /* folder/name, with one slash between; `name` alone if it is absolute or `folder` is empty. Free with mem_free. */
 char *path_join(const char *folder, const char *name);
@@ -53,9 +73,11 @@ char *path_folder(const char *path);
 /* The part after the last slash: a pointer into `path`. */
 const char *path_name(const char *path);
 
-/* Make `path` a link to `target` (a text, relative to the link's folder); what is there already is replaced in one step. */
+/* Make `path` a link to `target` (a text, relative to the link's folder); what is there already is replaced in one step. On a
+ * file system without symbolic links, a small file that holds the text stands for the link. */
 bool symlink_replace(const char *path, const char *target, Error *error);
-/* What the link points to, as text; free with mem_free. NULL if `path` is no link or can't be read. */
+/* What the link points to, as text, or the line that such a file holds; free with mem_free. NULL if `path` is neither (a file of
+ * several lines or more than a name's length isn't) or can't be read. */
 char *symlink_target(const char *path);
 
 /* For tests: at the `nth` system call from now on (1 is the next; 0: none) that can lose data, `act` is called. If it returns

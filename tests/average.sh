@@ -97,7 +97,12 @@ check "no checkpoint" ferry 1 average -m "$work/run" config.ini
 check "no run" ferry 1 average -m "$work/train.en"
 check "another model" train 0 wide --max-steps 10 --d-ff 32
 check "has no mean with this one" ferry 1 average -m "$work/run" last "$work/wide/last" -o "$work/run/no.safetensors"
-check "says which tensor differs" says 'wide/last: tensor .*feed_forward.* but .* is wanted'
+check "says what differs" says 'run/last and .*wide/last are different models'
+check "by the option" says '^  model.d_ff: 64 and 32$'
+check "another one of the same shape" train 0 heads --max-steps 10 --heads 4 --activation gelu
+check "has no mean with this one" ferry 1 average -m "$work/run" last "$work/heads/last" -o "$work/run/no.safetensors"
+check "says what differs, too" says '^  model.heads: 2 and 4$'
+check "all of it" says '^  model.activation: relu and gelu$'
 check "and writes nothing" test ! -e "$work/run/no.safetensors"
 check "another vocabulary" train 0 vocabulary --max-steps 10 --vocab-size 390
 check "has no mean with this one either" ferry 1 average -m "$work/run" last "$work/vocabulary/last"

@@ -14,6 +14,7 @@
 enum { ROWS = 50, COLS = 30, SIZE = ROWS * COLS + COLS };
 
 static char *folder, *output;
+static const char *options_text = "[model]\n"; /* of the checkpoints that are saved next */
 
 static void setup(void)
 {
@@ -57,12 +58,22 @@ static char *save_as(const char *name, int step, Params *params, bool ema, uint3
         memcpy(adam.ema, averages, sizeof averages);
     }
     const TrainState state = {.step = step, .epoch = step / 10, .best_step = step, .best_score = 7, .validated_step = step};
-    const CheckpointOrigin origin = {.options = "options", .tokenizer_hash = tokenizer_hash, .data_hash = 5, .kernel = "kernel"};
+    const CheckpointOrigin origin = {.options = options_text, .tokenizer_hash = tokenizer_hash, .data_hash = 5,
+                                     .kernel = "kernel"};
     Error error = {0};
     ck_assert_msg(checkpoint_save(path, params, &adam, &state, &origin, &error), "%s", error.text);
     adam_free(&adam);
     params_free(params);
     return path;
+}
+
+/* The mean of n checkpoints, written to `output`. */
+static bool average(char *const *path, int n, bool ema, Error *error)
+{
+    Average *mean = average_new(path, n, ema, 1, error);
+    const bool good = mean && average_save(mean, output, error);
+    average_free(mean);
+    return good;
 }
 
 /* Save the checkpoint of a step; returns its path. */
@@ -95,7 +106,7 @@ START_TEST(of_one_it_is_itself)
     real value[SIZE], ema[SIZE], got[SIZE];
     Error error = {0};
     sample(3, value, ema);
-    ck_assert_msg(average_checkpoints(&path, 1, true, 1, output, &error), "%s", error.text);
+    ck_assert_msg(average(&path, 1, true, &error), "%s", error.text);
     read(output, got, NULL);
     ck_assert_mem_eq(got, value, sizeof got);
     mem_free(path);
@@ -118,7 +129,7 @@ START_TEST(of_some_it_is_their_mean)
     real first[SIZE];
     for (int threads = 1; threads <= 3; threads++) {
         threads_set(threads);
-        ck_assert_msg(average_checkpoints(path, N, false, 1, output, &error), "%s", error.text);
+        ck_assert_msg(average(path, N, false, &error), "%s", error.text);
         read(output, got, NULL);
         if (threads == 1) memcpy(first, got, sizeof got);
         ck_assert_mem_eq(got, first, sizeof got);
@@ -141,7 +152,7 @@ START_TEST(moving_averages_have_a_mean_too)
     for (int i = 0; i < 2; i++) sample(1 + i, value[i], ema[i]);
     Error error = {0};
     for (int averages = 0; averages <= 1; averages++) {
-        ck_assert_msg(average_checkpoints(path, 2, averages, 1, output, &error), "%s", error.text);
+        ck_assert_msg(average(path, 2, averages, &error), "%s", error.text);
         read(output, got, NULL);
         for (int k = 0; k < SIZE; k++) {
             const real *a = averages ? ema[0] : value[0], *b = averages ? ema[1] : value[1];
@@ -161,11 +172,11 @@ START_TEST(it_says_what_it_is)
     ck_assert(symlink_replace(link, "step-20", &error));
     mem_free(path[2]);
     path[2] = link;
-    ck_assert_msg(average_checkpoints(path, 3, true, 1, output, &error), "%s", error.text);
+    ck_assert_msg(average(path, 3, true, &error), "%s", error.text);
     Checkpoint checkpoint;
     ck_assert_msg(checkpoint_open(&checkpoint, output, &error), "%s", error.text);
     ck_assert_str_eq(checkpoint.origin.averaged, "step-10 step-30 step-20");
-    ck_assert_str_eq(checkpoint.origin.options, "options");
+    ck_assert_str_eq(checkpoint.origin.options, options_text);
     ck_assert_uint_eq(checkpoint.origin.tokenizer_hash, 1);
     ck_assert_int_eq(checkpoint.state.step, 30);
     ck_assert_int_eq(checkpoint.state.epoch, 3);
@@ -190,7 +201,7 @@ static void assert_refused(char *other, const char *message)
     for (int order = 0; order < 2; order++) {
         char *path[] = {order ? other : good, order ? good : other};
         Error error = {0};
-        ck_assert(!average_checkpoints(path, 2, true, 1, output, &error));
+        ck_assert(!average(path, 2, true, &error));
         ck_assert_msg(strstr(error.text, other) && strstr(error.text, message), "%s", error.text);
         ck_assert(!file_exists(output));
     }
@@ -198,13 +209,27 @@ static void assert_refused(char *other, const char *message)
     mem_free(other);
 }
 
+/* What shapes training but not the model may differ. */
+START_TEST(of_two_trainings)
+{
+    char *path[2];
+    Error error = {0};
+    options_text = "[model]\nheads = 4\n[train]\nwarmup = 5\n";
+    path[0] = save(1, false);
+    options_text = "[model]\nheads = 4\n[train]\nwarmup = 6\n";
+    path[1] = save(2, false);
+    ck_assert_msg(average(path, 2, false, &error), "%s", error.text);
+    for (int i = 0; i < 2; i++) mem_free(path[i]);
+}
+END_TEST
+
 START_TEST(what_has_no_mean)
 {
     Params params = new_params(ROWS - 1, false);
     char *path = save_as("narrow", 2, &params, false, 1);
     char *good = save(1, false), *both[] = {good, path};
     Error error = {0};
-    ck_assert(!average_checkpoints(both, 2, true, 1, output, &error));
+    ck_assert(!average(both, 2, true, &error));
     ck_assert_msg(strstr(error.text, path) && strstr(error.text, "a.weight is F") && strstr(error.text, "[49, 30]"), "%s",
                   error.text);
     mem_free(good);
@@ -213,6 +238,23 @@ START_TEST(what_has_no_mean)
     assert_refused(save_as("more", 2, &params, false, 1), "different models");
     params = new_params(ROWS, false);
     assert_refused(save_as("tokenizer", 2, &params, false, 2), "not trained with the tokenizer");
+    /* Models that only happen to have equal shapes. */
+    options_text = "[model]\nheads = 4\nactivation = gelu\n[train]\nwarmup = 5\n";
+    params = new_params(ROWS, false);
+    char *other = save_as("heads", 2, &params, false, 1);
+    options_text = "[model]\nheads = 8\n";
+    for (int order = 0; order < 2; order++) {
+        good = save(1, false);
+        char *pair[] = {order ? other : good, order ? good : other};
+        error = (Error){0};
+        ck_assert(!average(pair, 2, true, &error));
+        ck_assert_msg(strstr(error.text, "heads and ") || strstr(error.text, "step-1 and "), "%s", error.text);
+        ck_assert_msg(strstr(error.text, order ? "  model.heads: 4 and 8\n  model.activation: gelu and relu"
+                                               : "  model.heads: 8 and 4\n  model.activation: relu and gelu"), "%s", error.text);
+        ck_assert(!strstr(error.text, "warmup") && !file_exists(output));
+        mem_free(good);
+    }
+    mem_free(other);
     assert_refused(temp_file(folder, "broken", "broken", 6), "");
     assert_refused(path_join(folder, "nowhere"), "");
 }
@@ -227,6 +269,7 @@ Suite *suite_average(void)
     tcase_add_test(tcase, of_some_it_is_their_mean);
     tcase_add_test(tcase, moving_averages_have_a_mean_too);
     tcase_add_test(tcase, it_says_what_it_is);
+    tcase_add_test(tcase, of_two_trainings);
     tcase_add_test(tcase, what_has_no_mean);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/memory.h"
@@ -108,6 +110,65 @@ START_TEST(two_signals_at_every_call)
 }
 END_TEST
 
+/* ---- file systems that lack something ---- */
+
+static void assert_said(const char *text, bool wanted)
+{
+    char *message = training_said();
+    ck_assert_msg((strstr(message, text) != NULL) == wanted, "%s", message);
+    mem_free(message);
+}
+
+/* What a training leaves is the same but for the links, and they are found. */
+START_TEST(without_symbolic_links)
+{
+    static const int calls[] = {SYS_symlink, SYS_symlinkat, -1};
+    static const int numbers[] = {EPERM, EOPNOTSUPP, ENOSYS};
+    ck_assert_int_eq(training_run("whole", 5, NULL, 0, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        if (!training_refuse(calls, numbers[i])) return;
+        training_remove("run");
+        ck_assert_int_eq(training_run("run", 3, NULL, 0, NULL), 0);
+        ck_assert_int_eq(training_run("run", 5, NULL, 0, NULL), 0);
+        static const char *const links[] = {RUN_LAST, RUN_BEST};
+        for (int k = 0; k < 2; k++) {
+            struct stat status;
+            Error error = {0};
+            char *path = training_path("run", links[k]), *wanted = training_path("whole", links[k]), *folder, *checkpoint;
+            char *is = symlink_target(path), *should = symlink_target(wanted);
+            ck_assert(!lstat(path, &status) && S_ISREG(status.st_mode));
+            ck_assert_str_eq(is, should);
+            ck_assert_msg(run_locate(path, &folder, &checkpoint, &error), "%s", error.text);
+            ck_assert_str_eq(path_name(checkpoint), should);
+            char *owned[] = {path, wanted, folder, checkpoint, is, should};
+            for (size_t m = 0; m < sizeof owned / sizeof *owned; m++) mem_free(owned[m]);
+        }
+    }
+    training_refuse(NULL, 0);
+    ck_assert_int_eq(training_run("run", 7, NULL, 0, NULL), 0); /* moved to a file system that has them */
+    ck_assert_int_eq(training_run("whole", 7, NULL, 0, NULL), 0);
+    training_assert_same("run", "whole", "with links again");
+}
+END_TEST
+
+START_TEST(without_locks)
+{
+    static const int calls[] = {SYS_flock, -1};
+    static const int numbers[] = {ENOLCK, EOPNOTSUPP, ENOSYS};
+    ck_assert_int_eq(training_run("whole", 3, NULL, 0, NULL), 0);
+    assert_said("can't be locked", false);
+    for (int i = 0; i < 3; i++) {
+        if (!training_refuse(calls, numbers[i])) return;
+        training_remove("run");
+        ck_assert_int_eq(training_run("run", 3, NULL, 0, NULL), 0);
+        assert_said("run/lock can't be locked", true);
+        assert_said("no second process", true);
+        training_assert_same("run", "whole", "without locks");
+    }
+    training_refuse(NULL, 0);
+}
+END_TEST
+
 /* ---- damage ---- */
 
 static void assert_refused(const char *path, const char *format, size_t place)
@@ -164,6 +225,8 @@ Suite *suite_faults(void)
     tcase_add_test(tcase, a_crash_at_every_call_on_resuming);
     tcase_add_test(tcase, a_signal_at_every_call);
     tcase_add_test(tcase, two_signals_at_every_call);
+    tcase_add_test(tcase, without_symbolic_links);
+    tcase_add_test(tcase, without_locks);
     tcase_add_test(tcase, a_checkpoint_is_damaged_anywhere);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -184,14 +184,22 @@ START_TEST(appending)
 }
 END_TEST
 
+static char warning[256];
+
+static void keep_warning(void *context, const char *text)
+{
+    (void)context;
+    snprintf(warning, sizeof warning, "%s", text);
+}
+
 START_TEST(locks)
 {
     Error error = {0};
     bool held;
     for (int nth = 1; nth <= 2; nth++) {
-        files_fail_call(nth, ENOLCK);
+        files_fail_call(nth, EIO);
         ck_assert_int_eq(file_lock(path, &held, &error), -1);
-        ck_assert(!held && strstr(error.text, strerror(ENOLCK)));
+        ck_assert(!held && strstr(error.text, strerror(EIO)));
     }
     files_fail_call(0, 0);
     const int lock = file_lock(path, &held, &error);
@@ -205,22 +213,95 @@ START_TEST(locks)
 }
 END_TEST
 
+START_TEST(file_systems_without_locks)
+{
+    static const int numbers[] = {ENOLCK, EOPNOTSUPP, ENOSYS};
+    const WarningSink sink = {.take = keep_warning};
+    warnings_to(&sink);
+    for (int i = 0; i < 3; i++) {
+        Error error = {0};
+        bool held;
+        *warning = '\0';
+        files_fail_call(2, numbers[i]);
+        const int lock = file_lock(path, &held, &error);
+        ck_assert(lock >= 0 && !held && error.code == ERROR_NONE);
+        ck_assert_msg(strstr(warning, path) && strstr(warning, strerror(numbers[i])) &&
+                      strstr(warning, "no second process"), "%s", warning);
+        close(lock);
+    }
+}
+END_TEST
+
+/* The name that is locked is that of the file: its holder may have removed it after we had opened it. */
+static int removes_the_name(void)
+{
+    return unlink(path) ? errno : 0;
+}
+
+START_TEST(a_lock_whose_file_was_removed)
+{
+    Error error = {0};
+    bool held;
+    files_act_at_call(2, removes_the_name);
+    const int lock = file_lock(path, &held, &error);
+    ck_assert_int_ge(lock, 0);
+    ck_assert(file_exists(path));
+    ck_assert(file_lock(path, &held, &error) == -1 && held);
+    close(lock);
+}
+END_TEST
+
+START_TEST(what_was_made_is_undone)
+{
+    Error error = {0};
+    FilesMade made = {0};
+    char *deep = mem_format("%s/b/c/", folder), *file = mem_format("%s/b/c/x", folder), *there = mem_format("%s/b", folder);
+    ck_assert(file_write_all(path, "old", 3, &error));
+    made_note(&made, path);
+    ck_assert_int_eq(made.n, 0);
+    made_note(&made, file);
+    ck_assert_int_eq(made.n, 3);
+    ck_assert(folder_make(deep, &error) && file_write_all(file, "new", 3, &error));
+    made_undo(&made);
+    assert_reads(path, "old");
+    ck_assert_int_eq(count_entries(""), 1);
+    made_note(&made, file);
+    ck_assert(folder_make(deep, &error) && file_write_all(file, "new", 3, &error));
+    made_keep(&made);
+    made_undo(&made);
+    assert_reads(file, "new");
+    ck_assert(file_remove(file, &error) && !rmdir(deep) && !rmdir(there));
+    mem_free(deep);
+    mem_free(file);
+    mem_free(there);
+}
+END_TEST
+
+static bool is_a_bin(const char *name)
+{
+    return !strcmp(name, "a.bin");
+}
+
 START_TEST(leftovers_of_killed_processes)
 {
     Error error = {0};
-    char leftover[192], other[192], ours[192], also_ours[192];
+    char leftover[192], other[192], ours[192], also_ours[192], thesis[192];
     snprintf(leftover, sizeof leftover, "%s.tmp-%ld", path, (long)getpid());
     snprintf(other, sizeof other, "%s.tmp-12", path);
     snprintf(ours, sizeof ours, "%s.tmp-x", path);
     snprintf(also_ours, sizeof also_ours, "%s.tmp-", path);
+    snprintf(thesis, sizeof thesis, "%s/thesis.tex.tmp-20241201", folder);
     ck_assert(file_write_all(leftover, "half", 4, &error));
     ck_assert(file_write_all(path, "new", 3, &error));
     assert_reads(path, "new");
     ck_assert_int_eq(count_entries(""), 1);
     ck_assert(file_write_all(leftover, "half", 4, &error) && file_write_all(other, "half", 4, &error));
     ck_assert(file_write_all(ours, "a user's", 8, &error) && file_write_all(also_ours, "a user's", 8, &error));
-    ck_assert(folder_remove_temporaries(folder, &error));
-    ck_assert_int_eq(count_entries(""), 3);
+    ck_assert(file_write_all(thesis, "a user's", 8, &error));
+    ck_assert(folder_remove_temporaries(folder, is_a_bin, &error));
+    ck_assert_int_eq(count_entries(""), 4);
+    assert_reads(thesis, "a user's");
+    ck_assert(file_remove(thesis, &error));
     assert_reads(ours, "a user's");
     assert_reads(also_ours, "a user's");
     ck_assert(file_remove(also_ours, &error) && file_remove(ours, &error) && file_remove(ours, &error));
@@ -361,6 +442,41 @@ START_TEST(links_change_in_one_step)
 }
 END_TEST
 
+/* Where there are no symbolic links, a small file stands for one; and where one was lost, in an archive, say. */
+START_TEST(links_without_links)
+{
+    Error error = {0};
+    static const int numbers[] = {EPERM, EOPNOTSUPP, ENOSYS};
+    for (int i = 0; i < 3; i++) {
+        struct stat status;
+        char *target = mem_format("target %d", i);
+        files_fail_call(2, numbers[i]);
+        ck_assert_msg(symlink_replace(path, target, &error), "%s", error.text);
+        files_fail_call(0, 0);
+        ck_assert(!lstat(path, &status) && S_ISREG(status.st_mode));
+        assert_link(target);
+        ck_assert_int_eq(count_entries(""), 1);
+        mem_free(target);
+    }
+    static const struct {
+        const char *content, *target;
+    } files[] = {{"name", "name"}, {"name\n", "name"}, {"name\r\n", "name"}, {"two\nlines", NULL}, {"", NULL}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        ck_assert(file_write_all(path, files[i].content, strlen(files[i].content), &error));
+        char *target = symlink_target(path);
+        ck_assert(files[i].target ? target && !strcmp(target, files[i].target) : !target);
+        mem_free(target);
+    }
+    char *long_line = mem_zalloc(5000);
+    ck_assert(file_write_all(path, "\0", 1, &error) && !symlink_target(path));
+    memset(long_line, 'x', 5000);
+    ck_assert(file_write_all(path, long_line, 5000, &error) && !symlink_target(path) && !symlink_target(folder));
+    mem_free(long_line);
+    ck_assert(symlink_replace(path, "a link again", &error));
+    assert_link("a link again");
+}
+END_TEST
+
 Suite *suite_files(void)
 {
     Suite *suite = suite_create("files");
@@ -374,12 +490,16 @@ Suite *suite_files(void)
     tcase_add_test(tcase, pieces_of_any_size);
     tcase_add_test(tcase, appending);
     tcase_add_test(tcase, locks);
+    tcase_add_test(tcase, file_systems_without_locks);
+    tcase_add_test(tcase, a_lock_whose_file_was_removed);
+    tcase_add_test(tcase, what_was_made_is_undone);
     tcase_add_test(tcase, leftovers_of_killed_processes);
     tcase_add_test(tcase, reading_fails_with_a_name);
     tcase_add_test(tcase, folders);
     tcase_add_test(tcase, listing);
     tcase_add_test(tcase, paths);
     tcase_add_test(tcase, links_change_in_one_step);
+    tcase_add_test(tcase, links_without_links);
     suite_add_tcase(suite, tcase);
     return suite;
 }

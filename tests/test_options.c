@@ -167,13 +167,13 @@ START_TEST(what_shapes_the_result)
     ck_assert_ptr_null(strstr(text, "max_steps"));
     ck_assert_ptr_null(strstr(text, "train_source"));
     options_init(&again);
-    char *differences = options_differences(&options, &again, NULL);
+    char *differences = options_differences(&options, &again, NULL, ", now ");
     ck_assert_str_eq(differences, "  model.activation: gelu, now relu\n"
                                   "  train.learning_rate: 0.005, now 0.0007\n"
                                   "  train.beta2: 0.9800000000000001, now 0.98\n");
     mem_free(differences);
     ck_assert(options_from_text(&again, "x", text, &error));
-    ck_assert_ptr_null(options_differences(&options, &again, NULL));
+    ck_assert_ptr_null(options_differences(&options, &again, NULL, ", now "));
     ck_assert_int_eq(again.train_max_steps, 0);
     mem_free(text);
     options_free(&options);

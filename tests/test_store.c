@@ -9,6 +9,7 @@
 #include "data/batches.h"
 #include "data/learner.h"
 #include "options/sets.h"
+#include "run/run.h"
 #include "system/files.h"
 #include "tests/nasty.h"
 #include "tests/suites.h"
@@ -68,8 +69,8 @@ static void end(Fixture *f)
 
 static bool try_store(Fixture *f)
 {
-    const StoreOrigin origin = {f->corpus, 2, f->tokenizer, f->filter};
-    return store_open(&f->store, &f->bitext, f->folder, &origin, &f->error);
+    const StoreOrigin origin = {f->corpus, 2, f->tokenizer, f->filter, NULL};
+    return store_open(&f->store, &f->bitext, f->folder, &origin, &f->error) && store_commit(&f->store, &f->error);
 }
 
 static void open_store(Fixture *f)
@@ -157,12 +158,12 @@ END_TEST
 /* Open the store again: is it the one that was there, and does it hold what the files do? */
 static bool is_kept(Fixture *f)
 {
-    const ino_t tokens = number_of(f, STORE_TOKENS), index = number_of(f, STORE_INDEX);
+    const ino_t tokens = number_of(f, RUN_TOKENS), index = number_of(f, RUN_INDEX);
     close_store(f);
     bitext_free(&f->expected);
     ck_assert(bitext_load(&f->expected, f->tokenizer, f->corpus, 2, &f->filter, &f->error));
     /* Open them, so that the numbers of removed files are not given to new ones. */
-    char *tokens_path = path_join(f->folder, STORE_TOKENS), *index_path = path_join(f->folder, STORE_INDEX);
+    char *tokens_path = path_join(f->folder, RUN_TOKENS), *index_path = path_join(f->folder, RUN_INDEX);
     FILE *tokens_file = fopen(tokens_path, "rb"), *index_file = fopen(index_path, "rb");
     open_store(f);
     fclose(tokens_file);
@@ -171,7 +172,7 @@ static bool is_kept(Fixture *f)
     mem_free(index_path);
     assert_same(&f->bitext, &f->expected);
     ck_assert_uint_eq(f->store.hash, bitext_hash(&f->expected));
-    const bool same_tokens = tokens == number_of(f, STORE_TOKENS), same_index = index == number_of(f, STORE_INDEX);
+    const bool same_tokens = tokens == number_of(f, RUN_TOKENS), same_index = index == number_of(f, RUN_INDEX);
     ck_assert_int_eq(same_tokens, same_index);
     return same_tokens;
 }
@@ -223,11 +224,51 @@ static void overwrite(const char *path, const char *data, size_t n)
     ck_assert(file && fwrite(data, 1, n, file) == n && !fclose(file));
 }
 
+static int count_temporaries(const Fixture *f)
+{
+    char **names;
+    int n, n_temporaries = 0;
+    Error error = {0};
+    ck_assert(folder_list(f->folder, "train.", "", &names, &n, &error));
+    for (int i = 0; i < n; i++) {
+        n_temporaries += strstr(names[i], ".tmp-") != NULL;
+        mem_free(names[i]);
+    }
+    mem_free(names);
+    return n_temporaries;
+}
+
+/* One that is opened and closed without a commit was there for who opened it, and leaves the folder's as it was. */
+START_TEST(without_a_commit_nothing_changes)
+{
+    Fixture f = fixture();
+    open_store(&f);
+    const ino_t tokens = number_of(&f, RUN_TOKENS), index = number_of(&f, RUN_INDEX);
+    close_store(&f);
+    const BitextFilter filter = f.filter;
+    f.filter.max_length = 100;
+    const StoreOrigin origin = {f.corpus, 2, f.tokenizer, f.filter, NULL};
+    bitext_free(&f.expected);
+    ck_assert(bitext_load(&f.expected, f.tokenizer, f.corpus, 2, &f.filter, &f.error));
+    ck_assert(store_open(&f.store, &f.bitext, f.folder, &origin, &f.error));
+    assert_same(&f.bitext, &f.expected);
+    ck_assert_int_eq(count_temporaries(&f), 2);
+    close_store(&f);
+    ck_assert_int_eq(count_temporaries(&f), 0);
+    ck_assert(number_of(&f, RUN_TOKENS) == tokens && number_of(&f, RUN_INDEX) == index);
+    f.filter = filter;
+    open_store(&f);
+    ck_assert(number_of(&f, RUN_TOKENS) == tokens && number_of(&f, RUN_INDEX) == index);
+    close_store(&f);
+    end(&f);
+}
+END_TEST
+
 /* Damage of any kind leads to the right pairs, from a store that is made again. */
 START_TEST(damage_is_found)
 {
     Fixture f = fixture();
-    const char *const names[] = {STORE_TOKENS, STORE_INDEX};
+    const char *const names[] = {RUN_TOKENS, RUN_INDEX};
     open_store(&f);
     const uint64_t hash = f.store.hash;
     ck_assert(freopen("/dev/null", "w", stderr)); /* the warnings */
@@ -282,7 +323,7 @@ START_TEST(failing_writes)
         files_fail_call(call, 28);
         const bool good = try_store(&f);
         files_fail_call(0, 0);
-        if (good) close_store(&f); /* removing a leftover that isn't there may fail */
+        if (good || f.store.tokens.data) close_store(&f); /* removing a leftover that isn't there may fail */
         f.filter.max_length = 150;
         open_store(&f);
         ENSURE(f.store.hash == hash, "after call %d failed", call);
@@ -298,7 +339,7 @@ START_TEST(no_pair_is_no_store)
     f.filter.max_length = 1;
     ck_assert(!try_store(&f));
     ck_assert_msg(strstr(f.error.text, "no pair is left of the 3300"), "%s", f.error.text);
-    char *path = path_join(f.folder, STORE_INDEX);
+    char *path = path_join(f.folder, RUN_INDEX);
     ck_assert(!file_exists(path));
     mem_free(path);
     end(&f);
@@ -344,6 +385,7 @@ Suite *suite_store(void)
     tcase_add_test(tcase, the_store_holds_what_memory_would);
     tcase_add_test(tcase, four_bytes_a_token);
     tcase_add_test(tcase, it_is_made_again_when_something_changed);
+    tcase_add_test(tcase, without_a_commit_nothing_changes);
     tcase_add_test(tcase, damage_is_found);
     tcase_add_test(tcase, failing_writes);
     tcase_add_test(tcase, no_pair_is_no_store);

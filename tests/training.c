@@ -1,10 +1,13 @@
 #include "tests/training.h"
 
 #include <check.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +67,36 @@ static void set_options(Options *options, int max_steps, const char *option)
     }
 }
 
+static const int *refused_calls;
+static int refusal;
+
+bool training_refuse(const int *calls, int error_number)
+{
+    refused_calls = calls;
+    refusal = error_number;
+    return prctl(PR_GET_SECCOMP) == 0;
+}
+
+/* A filter of the kernel's lets this process's calls fail. */
+static void refuse_calls(void)
+{
+    struct sock_filter filter[32] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    unsigned short n = 1;
+    for (const int *call = refused_calls; *call >= 0; call++) {
+        filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)*call, 0, 1);
+        filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)refusal);
+    }
+    filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = {.len = n, .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) _exit(125);
+}
+
+static void print_warning(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "warning: %s\n", text);
+}
+
 int training_run(const char *run, int max_steps, const char *option, int nth, int (*act)(void))
 {
     char *where = path_join(folder, run);
@@ -74,6 +107,8 @@ int training_run(const char *run, int max_steps, const char *option, int nth, in
         Options options;
         Error error = {0};
         set_options(&options, max_steps, option);
+        warnings_to(&(WarningSink){.take = print_warning});
+        if (refused_calls) refuse_calls();
         files_act_at_call(nth, act);
         const bool good = trainer_run(&options, where, &error);
         *n_calls = files_fail_call(0, 0);

@@ -3,6 +3,7 @@
 #ifndef FERRY_TESTS_TRAINING_H
 #define FERRY_TESTS_TRAINING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A new folder with a corpus, for the runs to lie in; and its removal. */
@@ -13,6 +14,9 @@ const char *training_folder(void);
 /* Train in the run folder `run` to max_steps, with an option more (section.key=value; NULL: none), and call `act` at the nth
  * call of files_act_at_call. Returns what the program's exit code would be. */
 int training_run(const char *run, int max_steps, const char *option, int nth, int (*act)(void));
+/* In the processes of trainings from now on these system calls (SYS_symlink ..), up to a -1, fail with the error number; NULL:
+ * none. False if this system can't do that. */
+bool training_refuse(const int *calls, int error_number);
 /* What the last run said on standard error; free with mem_free. And how many calls it made. */
 char *training_said(void);
 int training_calls(void);

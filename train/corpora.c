@@ -1,6 +1,7 @@
 #include "train/corpora.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "core/memory.h"
 #include "data/learner.h"
 #include "options/sets.h"
-#include "system/files.h"
+#include "run/run.h"
 #include "system/number.h"
 #include "system/progress.h"
 
@@ -27,36 +28,75 @@ static bool check_files(const FileList *files, const char *option, bool allows_s
         if (!is_stdin && stat(path, &status))
             return error_set(error, "%s can't be read: %s; %s names it, and relative paths start at the folder in which "
                              "ferry is run", path, strerror(errno), option);
-        if (is_stdin || !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+        if (!is_stdin && S_ISDIR(status.st_mode))
+            return error_set(error, "%s is a folder; %s must name files", path, option);
+        if (is_stdin || !S_ISREG(status.st_mode))
             return error_usage(error, "%s: training reads its text more than once, so %s must name files, not standard "
                                "input or a pipe (data.train_pairs = - takes pairs from standard input)", path, option);
     }
     return true;
 }
 
-/* Copy standard input to the file. */
-static bool copy_stdin(const char *path, Error *error)
+enum { BLOCK = 1 << 16 };
+
+/* The next bytes of standard input: how many, 0 at its end, -1 and *error. */
+static ssize_t read_stdin(char block[BLOCK], Error *error)
 {
-    enum { BLOCK = 1 << 16 };
+    ssize_t n;
+    do n = read(STDIN_FILENO, block, BLOCK);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) error_set(error, "standard input can't be read: %s", strerror(errno));
+    return n;
+}
+
+/* Copy standard input to a temporary of the file. */
+static AtomicFile *copy_stdin(const char *path, Error *error)
+{
     AtomicFile *file = file_create(path, error);
     char *block = mem_alloc(BLOCK);
     bool good = file != NULL;
     ssize_t n = 1;
-    while (good && n) {
-        do n = read(STDIN_FILENO, block, BLOCK);
-        while (n < 0 && errno == EINTR);
-        if (n < 0) good = error_set(error, "standard input can't be read: %s", strerror(errno));
-        else good = file_write(file, block, (size_t)n, error);
-    }
+    while (good && n) good = (n = read_stdin(block, error)) >= 0 && file_write(file, block, (size_t)n, error);
     mem_free(block);
-    if (good) return file_commit(file, error);
+    if (good && file_flush(file, error)) return file;
     file_abandon(file);
-    return false;
+    return NULL;
 }
 
-/* Put the name of the copy, which is made unless the run resumes and has it, in place of "-". Without a folder, see only that
- * "-" comes once. */
-static bool settle_stdin(FileList *pairs, const char *folder, bool resumes, Error *error)
+/* Whether standard input is, up to its end, what the file holds; *is_empty whether there is nothing in it. */
+static bool read_same(FILE *file, bool *is_same, bool *is_empty, Error *error)
+{
+    char *block = mem_alloc(BLOCK), *wanted = mem_alloc(BLOCK);
+    ssize_t n = 1;
+    *is_same = *is_empty = true;
+    while (*is_same && n > 0 && (n = read_stdin(block, error)) > 0) {
+        *is_empty = false;
+        *is_same = fread(wanted, 1, (size_t)n, file) == (size_t)n && !memcmp(block, wanted, (size_t)n);
+    }
+    *is_same = *is_same && fgetc(file) == EOF;
+    mem_free(block);
+    mem_free(wanted);
+    return n >= 0;
+}
+
+/* A run that goes on has its copy of standard input: what comes in now must not be another text. */
+static bool compare_stdin(const char *path, Error *error)
+{
+    const int mode = fcntl(STDIN_FILENO, F_GETFL);
+    if (isatty(STDIN_FILENO) || mode < 0 || (mode & O_ACCMODE) == O_WRONLY) return true; /* nothing comes in */
+    fprintf(stderr, "standard input is compared with %s, which this run is trained on\n", path);
+    FILE *file = fopen(path, "rbe");
+    bool is_same, is_empty;
+    if (!file) return error_set(error, "%s can't be read: %s", path, strerror(errno));
+    const bool good = read_same(file, &is_same, &is_empty, error);
+    fclose(file);
+    if (!good || is_same || is_empty) return good;
+    return error_set(error, "standard input is not the text that this run is trained on, which is kept in %s; put in the same "
+                     "again, or nothing (</dev/null), or train into another folder (--run)", path);
+}
+
+/* Put the name of the copy in place of "-". Without a folder, see only that "-" comes once. */
+static bool settle_stdin(Corpora *corpora, FileList *pairs, const char *folder, bool resumes, Error *error)
 {
     int found = -1;
     for (int i = 0; i < pairs->n; i++) {
@@ -65,11 +105,23 @@ static bool settle_stdin(FileList *pairs, const char *folder, bool resumes, Erro
         found = i;
     }
     if (found < 0 || !folder) return true;
-    char *copy = path_join(folder, CORPORA_STDIN);
-    const bool good = (resumes && file_exists(copy)) || copy_stdin(copy, error);
+    char *copy = path_join(folder, RUN_PAIRS);
+    const bool has_copy = resumes && file_exists(copy);
+    bool good = has_copy ? compare_stdin(copy, error) : (corpora->new_copy = copy_stdin(copy, error)) != NULL;
+    if (good && !has_copy) {
+        mem_free(copy);
+        copy = mem_string(file_temporary(corpora->new_copy));
+    }
     mem_free(pairs->path[found]);
-    pairs->path[found] = copy;
+    corpora->copy = pairs->path[found] = copy;
     return good;
+}
+
+bool corpora_commit(Corpora *corpora, Error *error)
+{
+    AtomicFile *file = corpora->new_copy;
+    corpora->new_copy = NULL;
+    return !file || file_commit(file, error);
 }
 
 /* The corpora of two lists of files take the files' names. */
@@ -114,7 +166,7 @@ bool corpora_training(Corpora *corpora, const Options *o, const char *folder, bo
     FileList source = lines_file_list(o->data_train_source), target = lines_file_list(o->data_train_target);
     FileList pairs = lines_file_list(o->data_train_pairs);
     *corpora = (Corpora){.corpus = mem_zalloc((size_t)(source.n + pairs.n) * sizeof *corpora->corpus)};
-    bool good = settle_stdin(&pairs, folder, resumes, error) &&
+    bool good = settle_stdin(corpora, &pairs, folder, resumes, error) &&
                 check_files(&source, "data.train_source", false, error) &&
                 check_files(&target, "data.train_target", false, error) &&
                 check_files(&pairs, "data.train_pairs", !folder, error);
@@ -149,6 +201,7 @@ void corpora_free(Corpora *corpora)
         mem_free(corpora->corpus[i].target);
     }
     mem_free(corpora->corpus);
+    file_abandon(corpora->new_copy);
     *corpora = (Corpora){0};
 }
 
@@ -230,15 +283,25 @@ Tokenizer *corpora_learn(const Corpora *corpora, const Options *o, Error *error)
     return tokenizer;
 }
 
+static bool check_tests(const Options *o, Error *error)
+{
+    NamedSets tests = {0};
+    bool good = sets_parse(&tests, o->data_tests, error);
+    for (int i = 0; i < tests.n && good; i++) {
+        FileList files = {.path = (char *[]){tests.set[i].source, tests.set[i].reference}, .n = 2};
+        good = check_files(&files, "data.tests", false, error);
+    }
+    sets_free(&tests);
+    return good;
+}
+
 bool corpora_check(const Options *o, Error *error)
 {
     Corpora training = {0}, validation = {0};
-    NamedSets tests = {0};
     Learner *learner = learner_new();
     const bool good = corpora_training(&training, o, NULL, false, error) && corpora_validation(&validation, o, error) &&
-                      sets_parse(&tests, o->data_tests, error) && prepare(learner, o, error);
+                      check_tests(o, error) && prepare(learner, o, error);
     learner_free(learner);
-    sets_free(&tests);
     corpora_free(&validation);
     corpora_free(&training);
     return good;
@@ -286,7 +349,7 @@ void corpora_say(const char *name, const Corpora *corpora, const BitextCounts *c
     say_counts(total, corpora ? "skipped" : "skipped for its loss");
     for (int i = 0; corpora && corpora->n > 1 && i < corpora->n; i++) {
         const Corpus *corpus = &corpora->corpus[i];
-        fprintf(stderr, "  %s", corpus->source);
+        fprintf(stderr, "  %s", corpora->new_copy && corpus->source == corpora->copy ? "standard input" : corpus->source);
         if (corpus->target) fprintf(stderr, " -> %s", corpus->target);
         if (corpus->weight != 1) fprintf(stderr, " (weight %g)", corpus->weight);
         fputs(": ", stderr);

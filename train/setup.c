@@ -2,16 +2,13 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/memory.h"
 #include "core/threads.h"
 #include "data/tokenizer_file.h"
 #include "run/machine.h"
-#include "system/files.h"
 #include "system/signals.h"
 #include "train/budget.h"
-#include "train/corpora.h"
 
 /* ---- the checkpoint to go on from ---- */
 
@@ -20,7 +17,7 @@ static bool same_options(const Trainer *t, Error *error)
     Options before;
     options_init(&before);
     bool good = options_from_text(&before, t->checkpoint.path, t->checkpoint.origin.options, error);
-    char *differences = good ? options_differences(&before, t->options, NULL) : NULL;
+    char *differences = good ? options_differences(&before, t->options, NULL, ", now ") : NULL;
     options_free(&before);
     if (!differences) return good;
     error_usage(error,
@@ -30,56 +27,27 @@ static bool same_options(const Trainer *t, Error *error)
     return false;
 }
 
-/* Only who holds the lock may remove what a killed process left half-written. */
-static bool lock_folder(Trainer *t, Error *error)
-{
-    if (t->lock >= 0) return true;
-    t->lock = run_lock(t->folder, error);
-    return t->lock >= 0 && folder_remove_temporaries(t->folder, error);
-}
-
 bool setup_find(Trainer *t, Error *error)
 {
+    t->claim = (Claim){.folder = t->folder, .lock = -1};
     if (!file_exists(t->folder)) return true;
-    if (!lock_folder(t, error) || !run_newest(t->folder, &t->checkpoint, &t->resumes, error)) return false;
-    if (!t->resumes) return true;
+    if (!claim_lock(&t->claim, error) || !run_newest(t->folder, &t->checkpoint, &t->resumes, error)) return false;
+    if (!t->resumes) return claim_check_new(&t->claim, error);
     t->state = t->checkpoint.state;
     char *log = path_join(t->folder, RUN_LOG);
-    const bool good = same_options(t, error) && run_link(t->folder, t->state.step, t->state.best_step, error) &&
-                      log_seconds(log, &t->seconds_before, error);
+    const bool good = same_options(t, error) && log_seconds(log, &t->seconds_before, error);
     mem_free(log);
     return good;
 }
 
 /* ---- the data ---- */
 
-static bool save_tokenizer(const Tokenizer *tokenizer, const char *path, Error *error)
-{
-    Text content = {0};
-    tokenizer_file_format(tokenizer, &content);
-    const bool good = file_write_all(path, content.data, content.n, error);
-    text_free(&content);
-    return good;
-}
-
-static bool learn_tokenizer(Trainer *t, const Corpora *corpora, const char *path, Error *error)
-{
-    t->tokenizer = corpora_learn(corpora, t->options, error);
-    return t->tokenizer && save_tokenizer(t->tokenizer, path, error);
-}
-
-static bool open_tokenizer(Trainer *t, const Corpora *corpora, Error *error)
+/* The tokenizer of the checkpoint. */
+static bool read_tokenizer(Trainer *t, Error *error)
 {
     char *path = path_join(t->folder, RUN_TOKENIZER);
     bool good;
-    if (!t->resumes && *t->options->train_init_from) {
-        if (parent_open(&t->parent, t->options, error))
-            t->tokenizer = run_tokenizer(t->parent.folder, &t->parent.checkpoint, error);
-        good = t->tokenizer && save_tokenizer(t->tokenizer, path, error);
-    } else if (!t->resumes) {
-        /* One that is there is of a run that saved nothing, perhaps with another text or vocab_size. */
-        good = learn_tokenizer(t, corpora, path, error);
-    } else if (file_exists(path)) {
+    if (file_exists(path)) {
         t->tokenizer = tokenizer_file_load(path, error);
         good = t->tokenizer || error_context(error, "the checkpoints need the tokenizer that they were trained with; put the "
                                                     "old one back, or train into another folder (--run)");
@@ -87,7 +55,7 @@ static bool open_tokenizer(Trainer *t, const Corpora *corpora, Error *error)
         good = error_set(
             error, "%s is missing, and the checkpoints need it; put it back, or train into another folder (--run)", path);
     }
-    if (good && t->resumes && tokenizer_hash(t->tokenizer) != t->checkpoint.origin.tokenizer_hash)
+    if (good && tokenizer_hash(t->tokenizer) != t->checkpoint.origin.tokenizer_hash)
         good = error_set(
             error,
             "%s is not the tokenizer that %s was trained with; put the old one back, or train into another folder (--run)",
@@ -96,16 +64,28 @@ static bool open_tokenizer(Trainer *t, const Corpora *corpora, Error *error)
     return good;
 }
 
+/* What a new run has of another one, or what a run that goes on has of itself; a tokenizer that is to be learned comes later. */
+static bool open_origin(Trainer *t, Error *error)
+{
+    if (t->resumes) return read_tokenizer(t, error);
+    if (!*t->options->train_init_from) return true;
+    if (!parent_open(&t->parent, t->options, error)) return false;
+    t->tokenizer = run_tokenizer(t->parent.folder, &t->parent.checkpoint, error);
+    return t->tokenizer != NULL;
+}
+
 static bool load_training(Trainer *t, Error *error)
 {
-    Corpora corpora;
-    bool good = corpora_training(&corpora, t->options, t->folder, t->resumes, error) && open_tokenizer(t, &corpora, error);
-    const StoreOrigin origin = {.corpus = corpora.corpus, .n_corpora = corpora.n, .tokenizer = t->tokenizer,
+    const Corpora *c = &t->corpora;
+    if (!corpora_training(&t->corpora, t->options, t->folder, t->resumes, error)) return false;
+    if (!t->tokenizer) t->tokenizer = corpora_learn(c, t->options, error);
+    const StoreOrigin origin = {.corpus = c->corpus, .n_corpora = c->n, .tokenizer = t->tokenizer, .copy = c->copy,
                                 .filter = corpora_training_filter(t->options)};
-    good = good && store_open(&t->store, &t->bitext, t->folder, &origin, error);
-    if (good) corpora_say("training", &corpora, t->store.counts, &t->bitext.counts);
-    corpora_free(&corpora);
-    return good;
+    if (t->tokenizer && store_open(&t->store, &t->bitext, t->folder, &origin, error)) {
+        corpora_say("training", c, t->store.counts, &t->bitext.counts);
+        return true;
+    }
+    return c->new_copy ? error_context(error, "standard input") : false;
 }
 
 /* An epoch's pairs are numbered in 32 bits. */
@@ -117,25 +97,26 @@ static bool check_epoch(const Bitext *bitext, Error *error)
                        plural((int64_t)n));
 }
 
-static bool load_validation(Trainer *t, Error *error)
+/* The lines of the validation set: soon read, so a mistake there is told before the training text is tokenized. */
+static bool read_validation(Trainer *t, Error *error)
 {
     const Options *o = t->options;
-    Corpora corpora;
-    const BitextFilter filter = corpora_validation_filter(o);
-    bool good = corpora_validation(&corpora, o, error);
-    if (good && corpora.n) {
-        t->has_validation = bitext_load(&t->valid_pairs, t->tokenizer, corpora.corpus, corpora.n, &filter, error) &&
-                            scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
-        good = t->has_validation;
-    }
-    if (t->has_validation) corpora_say("validation", NULL, NULL, &t->valid_pairs.counts);
-    corpora_free(&corpora);
-    return good;
+    if (!*o->data_valid_source) return true;
+    t->has_validation = scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
+    return t->has_validation;
 }
 
-static bool open_data(Trainer *t, Error *error)
+/* Its pairs as tokens, for the loss. */
+static bool load_validation(Trainer *t, Error *error)
 {
-    return load_training(t, error) && check_epoch(&t->bitext, error) && load_validation(t, error);
+    if (!t->has_validation) return true;
+    Corpora corpora;
+    const BitextFilter filter = corpora_validation_filter(t->options);
+    const bool good = corpora_validation(&corpora, t->options, error) &&
+                      bitext_load(&t->valid_pairs, t->tokenizer, corpora.corpus, corpora.n, &filter, error);
+    if (good) corpora_say("validation", NULL, NULL, &t->valid_pairs.counts);
+    corpora_free(&corpora);
+    return good;
 }
 
 /* ---- the model ---- */
@@ -202,7 +183,23 @@ bool setup_model(Trainer *t, Error *error)
     return true;
 }
 
-/* Validation may be done on another set than before; but then its scores don't compare. */
+/* The decode options that differ from those that the checkpoint was validated with, a line each; NULL: none, or they are not
+ * known. Free with mem_free. */
+static char *decode_differences(const Trainer *t)
+{
+    static const char *const decode[] = {"decode.", NULL};
+    const CheckpointOrigin *origin = &t->checkpoint.origin;
+    Error ignored = {0}; /* of another version's options */
+    if (!origin->decoding) return NULL;
+    Options before;
+    options_copy(&before, t->options);
+    char *differences = options_from_text(&before, t->checkpoint.path, origin->decoding, &ignored)
+                            ? options_differences(&before, t->options, decode, ", now ") : NULL;
+    options_free(&before);
+    return differences;
+}
+
+/* Validation may be done on another set than before, or by another search; but then its scores don't compare. */
 static void settle_validation(Trainer *t)
 {
     if (!t->has_validation) return;
@@ -210,6 +207,11 @@ static void settle_validation(Trainer *t)
     if (before && hash != before)
         warn("the validation set is not the one that %s was validated on: new scores don't compare with its best one",
              t->checkpoint.path);
+    char *differences = t->state.best_step ? decode_differences(t) : NULL;
+    if (differences)
+        warn("%s was validated by another search: new scores don't compare with its best one\n%.*s", t->checkpoint.path,
+             (int)strlen(differences) - 1, differences);
+    mem_free(differences);
     t->state.validation_hash = hash;
 }
 
@@ -217,7 +219,9 @@ static void settle_validation(Trainer *t)
 static bool settle_origin(Trainer *t, Error *error)
 {
     t->options_text = options_to_text(t->options);
-    t->origin = (CheckpointOrigin){.options = t->options_text, .tokenizer_hash = tokenizer_hash(t->tokenizer),
+    if (t->has_validation) t->decode_text = options_to_decode_text(t->options);
+    t->origin = (CheckpointOrigin){.options = t->options_text, .decoding = t->decode_text,
+                                   .tokenizer_hash = tokenizer_hash(t->tokenizer),
                                    .data_hash = batches_hash(&t->bitext, t->store.hash), .kernel = t->compute_name};
     if (!t->resumes) return true;
     if (t->origin.data_hash != t->checkpoint.origin.data_hash)
@@ -246,37 +250,69 @@ static void say_model(const Trainer *t)
     if (t->resumes) fprintf(stderr, "going on from step %" PRId64 "\n", t->state.step);
 }
 
-/* ---- the folder ---- */
+/* ---- both phases ---- */
 
-static bool open_folder(Trainer *t, Error *error)
+bool setup_check(Trainer *t, Error *error)
 {
-    if (t->lock >= 0) return true;
-    int64_t *step;
-    int n;
-    if (!folder_make(t->folder, error) || !lock_folder(t, error) || !run_checkpoints(t->folder, &step, &n, error))
-        return false;
-    mem_free(step);
-    return !n || error_set(error, "another process has just trained in %s; the same command again goes on from there",
-                           t->folder);
+    return setup_machine(t, error) && corpora_check(t->options, error) && open_origin(t, error) &&
+           read_validation(t, error) && claim_make(&t->claim, error) && load_training(t, error) &&
+           check_epoch(&t->bitext, error) && load_validation(t, error) && settle_origin(t, error) && setup_model(t, error);
+}
+
+bool setup_tidy(Trainer *t, Error *error)
+{
+    return claim_tidy(&t->claim, error) &&
+           (!t->resumes || run_link(t->folder, t->state.step, t->state.best_step, error));
+}
+
+/* First of all, since it tells later trainings that what lies beside it is of one. */
+static bool write_config(Trainer *t, Error *error)
+{
+    char *path = claim_path(&t->claim, RUN_CONFIG);
+    const bool good = options_write(t->options, path, error);
+    mem_free(path);
+    return good;
+}
+
+/* One that is there is of a run that saved nothing, perhaps with another text or vocab_size. */
+static bool write_tokenizer(Trainer *t, Error *error)
+{
+    if (t->resumes) return true;
+    char *path = claim_path(&t->claim, RUN_TOKENIZER);
+    Text content = {0};
+    tokenizer_file_format(t->tokenizer, &content);
+    const bool good = file_write_all(path, content.data, content.n, error);
+    text_free(&content);
+    mem_free(path);
+    return good;
+}
+
+static bool write_texts(Trainer *t, Error *error)
+{
+    static const char *const names[] = {RUN_PAIRS, RUN_TOKENS, RUN_INDEX};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) mem_free(claim_path(&t->claim, names[i]));
+    return corpora_commit(&t->corpora, error) && store_commit(&t->store, error);
 }
 
 static bool open_log(Trainer *t, Error *error)
 {
-    char *config = path_join(t->folder, RUN_CONFIG), *log = path_join(t->folder, RUN_LOG);
-    bool good = options_write(t->options, config, error) && log_open(&t->log, log, t->state.logged_step, error);
+    char *path = claim_path(&t->claim, RUN_LOG);
+    const bool good = log_open(&t->log, path, t->state.logged_step, error);
     t->seconds_before = t->log.seconds;
-    mem_free(config);
-    mem_free(log);
+    mem_free(path);
     return good;
 }
 
-bool setup_open(Trainer *t, Error *error)
+bool setup_commit(Trainer *t, Error *error)
 {
-    if (!setup_machine(t, error) || !corpora_check(t->options, error) || !open_folder(t, error) ||
-        !open_data(t, error) || !settle_origin(t, error) || !setup_model(t, error) || !open_log(t, error))
+    /* Our own temporaries have their names when the leftovers are removed. */
+    if (!write_config(t, error) || !write_tokenizer(t, error) || !write_texts(t, error) || !open_log(t, error) ||
+        !setup_tidy(t, error))
         return false;
+    claim_keep(&t->claim);
     settle_validation(t);
     say_model(t);
+    corpora_free(&t->corpora);
     parent_close(&t->parent);
     if (t->resumes) checkpoint_close(&t->checkpoint); /* so that its disk space is free once it is removed */
     return true;
@@ -298,6 +334,8 @@ void setup_close(Trainer *t)
     store_close(&t->store);
     bitext_free(&t->valid_pairs);
     tokenizer_free(t->tokenizer);
+    corpora_free(&t->corpora);
     mem_free(t->options_text);
-    if (t->lock >= 0) close(t->lock);
+    mem_free(t->decode_text);
+    claim_close(&t->claim);
 }

@@ -10,20 +10,23 @@
 #include "run/parent.h"
 #include "run/run.h"
 #include "system/progress.h"
+#include "train/claim.h"
+#include "train/corpora.h"
 #include "train/store.h"
 #include "translate/scores.h"
 
 typedef struct Trainer {
     const Options *options;
     const char *folder;
-    int lock;
+    Claim claim; /* to the folder */
     bool resumes; /* from `checkpoint` */
     Checkpoint checkpoint;
     Parent parent; /* the run that a new run begins with; open during setup alone */
     CheckpointOrigin origin;
-    char *options_text; /* what origin.options points to */
+    char *options_text, *decode_text; /* what origin's texts point to */
 
     Tokenizer *tokenizer;
+    Corpora corpora; /* of `bitext` */
     Bitext bitext, valid_pairs;
     Store store; /* where the tokens of `bitext` lie */
     bool has_validation;
@@ -49,21 +52,30 @@ typedef struct Trainer {
     int64_t window_tokens;          /* that this process trained on since then */
 } Trainer;
 
-/* Lock the run folder if it is there, and look into it: if it holds checkpoints, open the newest sound one, check that the
- * options agree with it, and set t->resumes, t->state and t->seconds_before. Changes nothing there, except that it
- * removes what a killed process left half-written, and makes up for links that a kill just after a checkpoint prevented. */
+/* Setting up has two phases. The first only looks: whatever it finds wrong, nothing in the run folder has changed (what must be
+ * written lies in temporaries that setup_close removes), and no folder is left where there was none. The second writes. */
+
+/* Begin the first phase: lock the run folder if it is there, and look into it. If it holds checkpoints, open the newest sound one,
+ * check that the options agree with it, and set t->resumes, t->state and t->seconds_before; else see that a new training
+ * spoils nothing there. t->options and t->folder are set, all else is zero. */
 bool setup_find(Trainer *t, Error *error);
 
-/* Make or lock the folder; tokenizer, data, model, log; restore the checkpoint. Says on standard error what it works with.
- */
-bool setup_open(Trainer *t, Error *error);
+/* The rest of it: the folder made and locked; texts, tokenizer, validation set, model, optimizer; all of it restored from the
+ * checkpoint or taken from another run (train.init_from); memory. Says on standard error what the texts are. */
+bool setup_check(Trainer *t, Error *error);
 
-/* Two parts of it, also for the bench, whose pairs are made up: what computes, by the options; and what needs only that and a
- * tokenizer: model, optimizer, batches (of t->bitext), translator. */
+/* The second phase, for a run that is known to go on: write config.ini and what setup_check made, open the log, remove what a
+ * killed process left half-written, make up for links that a kill just after a checkpoint prevented. Says what it works with. */
+bool setup_commit(Trainer *t, Error *error);
+/* The part of it that a run which is finished needs, too: leftovers and links. */
+bool setup_tidy(Trainer *t, Error *error);
+
+/* Two parts of setup_check, also for the bench, whose pairs are made up: what computes, by the options; and what needs only that
+ * and a tokenizer: model, optimizer, batches (of t->bitext), translator. */
 bool setup_machine(Trainer *t, Error *error);
 bool setup_model(Trainer *t, Error *error);
 
-/* Free everything, whatever was set up. */
+/* Free everything, whatever was set up; undo what setup_check did to the folder, unless setup_commit came after. */
 void setup_close(Trainer *t);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "core/memory.h"
 #include "data/strings.h"
-#include "system/files.h"
+#include "run/run.h"
 #include "system/progress.h"
 
 /* The end of the index. Before it lie start[2 * n_pairs + 1] and the counts of each corpus. */
@@ -33,10 +33,12 @@ static uint64_t end_crc(const BitextCounts *counts, const StoreEnd *end)
 
 /* ---- what it is made from ---- */
 
-static void describe_file(Text *out, const char *path)
+/* `copy` is the name of our own file, whose time of change is that of its renaming. */
+static void describe_file(Text *out, const char *path, const char *copy)
 {
     struct stat s = {0};
     if (stat(path, &s)) return; /* reading it will say why */
+    if (copy && !strcmp(path, copy)) s.st_ctim = s.st_mtim;
     text_append_format(out, " %lld bytes, number %llu, modified %lld.%09ld, changed %lld.%09ld;", (long long)s.st_size,
                        (unsigned long long)s.st_ino, (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec,
                        (long long)s.st_ctim.tv_sec, s.st_ctim.tv_nsec);
@@ -49,8 +51,8 @@ static uint64_t key_of(const StoreOrigin *origin)
                        origin->filter.max_length, origin->filter.max_ratio);
     for (int i = 0; i < origin->n_corpora; i++) {
         const Corpus *corpus = &origin->corpus[i];
-        describe_file(&text, corpus->source);
-        if (corpus->target) describe_file(&text, corpus->target);
+        describe_file(&text, corpus->source, origin->copy);
+        if (corpus->target) describe_file(&text, corpus->target, origin->copy);
         text_append(&text, "|", 1);
     }
     const uint64_t key = strings_hash(text.data, text.n);
@@ -66,10 +68,9 @@ static void unmap(StoreMap *map)
     *map = (StoreMap){0};
 }
 
-/* Map folder/name. False if it isn't there, is empty or can't be mapped; *error says why, except if it isn't there. */
-static bool map_file(StoreMap *map, const char *folder, const char *name, Error *error)
+/* Map a file. False if it isn't there, is empty or can't be mapped; *error says why, except if it isn't there. */
+static bool map_file(StoreMap *map, const char *path, Error *error)
 {
-    char *path = path_join(folder, name);
     struct stat status;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     const bool missing = file < 0 && errno == ENOENT;
@@ -81,7 +82,6 @@ static bool map_file(StoreMap *map, const char *folder, const char *name, Error 
     if (data != MAP_FAILED) *map = (StoreMap){.data = data, .bytes = (size_t)status.st_size};
     else if (!missing) error_set(error, "%s can't be mapped into memory: %s", path, strerror(errno));
     if (file >= 0) close(file);
-    mem_free(path);
     return data != MAP_FAILED;
 }
 
@@ -133,13 +133,20 @@ static void advise(const Store *store, int advice)
 
 typedef enum Found { FOUND, FOUND_NOTHING, FOUND_OTHER, FOUND_DAMAGED } Found;
 
-/* Open what is there. What is not FOUND leaves the store and the bitext empty. */
-static Found find(Store *store, Bitext *bitext, const char *folder, uint64_t key, Error *error)
+static void unmap_all(Store *store)
 {
-    *store = (Store){0};
+    mem_free(store->counts);
+    store->counts = NULL;
+    unmap(&store->tokens);
+    unmap(&store->index);
+}
+
+/* Open what is there. What is not FOUND leaves the maps and the bitext empty. */
+static Found find(Store *store, Bitext *bitext, const char *tokens, const char *index, uint64_t key, Error *error)
+{
     *bitext = (Bitext){0};
     Found found = FOUND_NOTHING;
-    if (map_file(&store->index, folder, STORE_INDEX, error) && map_file(&store->tokens, folder, STORE_TOKENS, error)) {
+    if (map_file(&store->index, index, error) && map_file(&store->tokens, tokens, error)) {
         const StoreEnd *end = find_end(store);
         found = !end ? FOUND_DAMAGED : end->key != key ? FOUND_OTHER : FOUND;
         if (found == FOUND) {
@@ -154,7 +161,7 @@ static Found find(Store *store, Bitext *bitext, const char *folder, uint64_t key
     }
     if (found != FOUND) {
         bitext_free(bitext);
-        store_close(store);
+        unmap_all(store);
     }
     return found;
 }
@@ -253,22 +260,23 @@ static bool write_all(Writer *w, const StoreOrigin *from, uint64_t key, Error *e
     return good;
 }
 
-static bool commit(Output *output, Error *error)
+static bool finish(Output *output, AtomicFile **file, Error *error)
 {
-    AtomicFile *file = output->file;
+    *file = output->file;
     output->file = NULL;
-    return file_commit(file, error);
+    return file_flush(*file, error);
 }
 
-static bool make(const char *folder, const StoreOrigin *origin, uint64_t key, Error *error)
+/* Into temporaries, which store_close removes. */
+static bool make(Store *store, const char *folder, const StoreOrigin *origin, uint64_t key, Error *error)
 {
     Writer w = {.width = sequences_width(tokenizer_size(origin->tokenizer))};
     progress_init(&w.progress, stderr);
     w.progress.last = progress_clock(); /* what takes a moment needs no report */
-    /* The index goes with tokens of its own hash alone, so it doesn't matter when the machine stops. */
-    const bool good = open_output(&w.tokens, folder, STORE_TOKENS, error) &&
-                      open_output(&w.index, folder, STORE_INDEX, error) &&
-                      write_all(&w, origin, key, error) && commit(&w.tokens, error) && commit(&w.index, error);
+    const bool good = open_output(&w.tokens, folder, RUN_TOKENS, error) &&
+                      open_output(&w.index, folder, RUN_INDEX, error) &&
+                      write_all(&w, origin, key, error) && finish(&w.tokens, &store->new_tokens, error) &&
+                      finish(&w.index, &store->new_index, error);
     progress_clear(&w.progress);
     file_abandon(w.tokens.file);
     file_abandon(w.index.file);
@@ -280,25 +288,52 @@ static bool make(const char *folder, const StoreOrigin *origin, uint64_t key, Er
 
 /* ---- both ---- */
 
+static Found find_old(Store *store, Bitext *bitext, const char *folder, uint64_t key)
+{
+    Error why = {0}; /* it doesn't matter: the text is there */
+    char *tokens = path_join(folder, RUN_TOKENS), *index = path_join(folder, RUN_INDEX);
+    const Found found = find(store, bitext, tokens, index, key, &why);
+    mem_free(tokens);
+    mem_free(index);
+    if (found == FOUND_DAMAGED) warn("%s/%s or %s is damaged; the text is tokenized again", folder, RUN_TOKENS, RUN_INDEX);
+    return found;
+}
+
+static bool make_new(Store *store, Bitext *bitext, const char *folder, const StoreOrigin *origin, uint64_t key, Error *error)
+{
+    if (!make(store, folder, origin, key, error)) return false;
+    const char *tokens = file_temporary(store->new_tokens), *index = file_temporary(store->new_index);
+    return find(store, bitext, tokens, index, key, error) == FOUND ||
+           error_set(error, "%s: what was just written for %s and %s is not what is there", folder, RUN_TOKENS, RUN_INDEX);
+}
+
 bool store_open(Store *store, Bitext *bitext, const char *folder, const StoreOrigin *origin, Error *error)
 {
     const uint64_t key = key_of(origin);
-    Found found = find(store, bitext, folder, key, error);
-    if (found == FOUND_DAMAGED) warn("%s/%s or %s is damaged; the text is tokenized again", folder, STORE_TOKENS, STORE_INDEX);
-    if (found != FOUND) {
-        if (!make(folder, origin, key, error)) return false;
-        if (find(store, bitext, folder, key, error) != FOUND)
-            return error_set(error, "%s: what was just written to %s and %s is not what is there", folder, STORE_TOKENS,
-                             STORE_INDEX);
+    *store = (Store){0};
+    if (find_old(store, bitext, folder, key) != FOUND && !make_new(store, bitext, folder, origin, key, error)) {
+        store_close(store);
+        return false;
     }
     for (int i = 0; i < origin->n_corpora; i++) bitext->part[i].weight = origin->corpus[i].weight;
     return true;
 }
 
+bool store_commit(Store *store, Error *error)
+{
+    AtomicFile *tokens = store->new_tokens, *index = store->new_index;
+    store->new_tokens = store->new_index = NULL;
+    /* The index goes with tokens of its own hash alone, so it doesn't matter when the machine stops. */
+    bool good = !tokens || file_commit(tokens, error);
+    if (good && index) good = file_commit(index, error);
+    else file_abandon(index);
+    return good;
+}
+
 void store_close(Store *store)
 {
-    mem_free(store->counts);
-    unmap(&store->tokens);
-    unmap(&store->index);
+    unmap_all(store);
+    file_abandon(store->new_tokens);
+    file_abandon(store->new_index);
     *store = (Store){0};
 }

@@ -194,7 +194,7 @@ static bool save_translations(Trainer *t, Text *translation, size_t n, Error *er
         text_free(&translation[i]);
     }
     mem_free(translation);
-    char *name = mem_format("valid-%08" PRId64 ".txt", t->state.step), *path = path_join(t->folder, name);
+    char *name = run_translations_name(t->state.step), *path = path_join(t->folder, name);
     const bool good = file_write_all(path, all.data, all.n, error);
     text_free(&all);
     mem_free(name);
@@ -365,15 +365,13 @@ static bool already_done(const Options *options, const char *folder, const Train
 
 bool trainer_run(const Options *options, const char *folder, Error *error)
 {
-    Trainer t = {.options = options, .folder = folder, .lock = -1};
+    Trainer t = {.options = options, .folder = folder};
     signals_catch();
     bool good = setup_find(&t, error);
-    if (good && t.resumes && already_done(options, folder, &t.state, t.seconds_before)) {
-        setup_close(&t);
-        return true;
-    }
-    good = good && setup_open(&t, error);
-    if (good) {
+    const bool done = good && t.resumes && already_done(options, folder, &t.state, t.seconds_before);
+    if (done) good = setup_tidy(&t, error);
+    else good = good && setup_check(&t, error) && setup_commit(&t, error);
+    if (good && !done) {
         signals_defer(); /* not before: until here there is nothing to save, and no file that isn't whole */
         progress_init(&t.progress, stderr);
         good = loop(&t, error);

@@ -83,7 +83,7 @@ enum { N_BATCHES = 64 }; /* of an epoch; as many steps are made at most */
 /* The bitext must live as long as the trainer. */
 static bool trainer_open(Trainer *t, Bitext *bitext, const StepPlan *plan, Error *error)
 {
-    *t = (Trainer){.options = &plan->options, .folder = "the bench", .lock = -1};
+    *t = (Trainer){.options = &plan->options, .folder = "the bench", .claim.lock = -1};
     const int vocab_size = (int)plan->options.data_vocab_size;
     t->tokenizer = workload_tokenizer(vocab_size);
     *bitext = workload_bitext(vocab_size, plan->lengths,
