@@ -96,7 +96,7 @@ check "no key" config_refused "bad.ini:2: expected 'key = value'" '[train]\n= 1\
 check "no value at all" config_refused "bad.ini:2: expected 'key = value'" '[train]\nseed\n'
 check "a zero byte" config_refused "bad.ini:2: a zero byte" '[train]\nse\0ed = 1\n'
 check "no configuration" refused "cannot open the configuration nothing.ini" train nothing.ini
-check "a folder for a configuration" refused "cannot read the configuration texts" train texts
+check "a folder for a configuration" refused "texts is a folder without a config.ini" train texts
 
 # ---- values ----
 

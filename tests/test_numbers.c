@@ -182,7 +182,7 @@ START_TEST(a_planted_nan_is_found_on_opening)
     plant("single", "encoder.0.self_attention.key.weight", 7, NAN);
     run_to("single", 5, "train.keep=1", ERROR_FAILED);
     assert_said("at step 2, tensor encoder.0.self_attention.key.weight is not finite");
-    assert_said("none of the 1 checkpoints");
+    assert_said("none of the 1 checkpoint in ");
 }
 END_TEST
 
