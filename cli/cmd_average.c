@@ -10,6 +10,7 @@
 #include "run/machine.h"
 #include "run/run.h"
 #include "system/files.h"
+#include "system/made.h"
 #include "system/number.h"
 
 #define SUFFIX ".safetensors"

@@ -312,43 +312,12 @@ int file_lock(const char *path, bool *held, Error *error)
             return descriptor;
         } else {
             *held = errno == EWOULDBLOCK;
+            close_quietly(descriptor);
             call_failed(error, path, "locking the file", "");
-            close(descriptor);
             return -1;
         }
         close(descriptor);
     }
-}
-
-/* What is undone if the work fails. */
-
-void made_note(FilesMade *made, const char *path)
-{
-    char *part = mem_string(path);
-    for (size_t i = 1; part[0] && part[i - 1]; i++) {
-        if ((part[i] != '/' && part[i]) || part[i - 1] == '/') continue;
-        part[i] = '\0';
-        struct stat status;
-        if (lstat(part, &status) != 0) {
-            ARRAY_RESERVE(made->path, made->n, made->capacity);
-            made->path[made->n++] = mem_string(part);
-        }
-        part[i] = path[i];
-    }
-    mem_free(part);
-}
-
-void made_keep(FilesMade *made)
-{
-    for (int i = 0; i < made->n; i++) mem_free(made->path[i]);
-    mem_free(made->path);
-    *made = (FilesMade){0};
-}
-
-void made_undo(FilesMade *made)
-{
-    for (int i = made->n - 1; i >= 0; i--) remove(made->path[i]);
-    made_keep(made);
 }
 
 /* Reading. */

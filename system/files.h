@@ -42,19 +42,6 @@ bool file_remove(const char *path, Error *error);
  * holds the lock. Where the file system has no locks, a warning says so, and the descriptor is of a file that nobody locks. */
 int file_lock(const char *path, bool *held, Error *error);
 
-/* What is being made and shall not stay if the work fails, in the order in which it is made. Starts as all zeros. */
-typedef struct FilesMade {
-    char **path; /* [n], owned */
-    int n, capacity;
-} FilesMade;
-
-/* Before `path` is made: note it, and the folders above it, unless they are there already. */
-void made_note(FilesMade *made, const char *path);
-/* The work is done: all of it stays. */
-void made_keep(FilesMade *made);
-/* The work has failed: remove the files, and those folders in which nothing else lies. */
-void made_undo(FilesMade *made);
-
 /* Whether it is a folder (links are followed). */
 bool folder_exists(const char *path);
 /* Make a folder and those above it that are missing; that it is there is no error. */

@@ -161,10 +161,9 @@ check "with the same symbol it begins" train 0 tagged-2 --max-steps 2 $tagged --
 translation() { ferry 0 translate -m "$@" valid.en --max-extra 2 --max-ratio 1 && cat out >"$work/translated"; }
 # like RUN MODEL: it translates as MODEL does
 like() { translation "$2" && mv translated wanted && translation "$1" && cmp wanted translated; }
-# shellcheck disable=SC2089,SC2090 # flags: with such a rate, an early checkpoint is the best
-falls="--best loss --learning-rate 2 --keep 9"
-# shellcheck disable=SC2086
-check "a run whose best isn't its last" train 0 links --max-steps 8 $falls
+# falling CODE RUN STEPS: training in which an early checkpoint is the best
+falling() { train "$1" "$2" --max-steps "$3" --best loss --learning-rate 2 --keep 9; }
+check "a run whose best isn't its last" falling 0 links 8
 best=$(readlink links/best)
 [ "$best" != "$(readlink links/last)" ] || best=none
 check "isn't its last" test -e "links/$best"
@@ -180,7 +179,7 @@ ferry 0 average -m links last best -o links/two.safetensors
 check "as it knows links" cmp files/two.safetensors links/two.safetensors
 rm files/two.safetensors links/two.safetensors
 check "so does --init-from" train 0 child --init-from files/last --max-steps 1 --learning-rate 0
-check "training goes on" train 0 files --max-steps 10 $falls
+check "training goes on" falling 0 files 10
 check "and makes links again" test "$(readlink files/last)" = checkpoint-00000010.safetensors
 cp -R links lost
 rm lost/last lost/best
@@ -192,11 +191,11 @@ check "that is" like lost links/last
 mv gone "lost/$best"
 check "average" ferry 0 average -m lost last
 check "evaluate" ferry 0 evaluate -m lost valid.en valid.fr
-check "training makes them again" train 0 lost --max-steps 8 $falls
+check "training makes them again" falling 0 lost 8
 check "both" test "$(readlink lost/best) $(readlink lost/last)" = "$best checkpoint-00000008.safetensors"
 cp -RL links copied
 check "copies in place of links" like copied "links/$best"
-check "a run that goes on makes links of them" train 0 copied --max-steps 9 $falls
+check "a run that goes on makes links of them" falling 0 copied 9
 check "to the newest" test "$(readlink copied/last)" = checkpoint-00000009.safetensors
 mkdir empty
 check "a folder without checkpoints" ferry 1 translate -m empty
@@ -240,8 +239,8 @@ check "another text" stdin 1 6 <other
 check "is refused" says 'standard input is not the text.*stdin/pairs.txt.*(--run)'
 head -n 50 pairs >part
 check "so is a part of it" stdin 1 6 <part
-{ cat pairs; head -n 1 pairs; } >more
-check "and more than it" stdin 1 6 <more
+{ cat pairs; head -n 1 pairs; } >longer
+check "and more than it" stdin 1 6 <longer
 check "and nothing has changed" sh -c "$(cat <<'END'
 cd "$0/stdin" && { ls -liA --time-style=full-iso && cat -- * 2>/dev/null | cksum; } | diff "$0/before" -
 END

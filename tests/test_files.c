@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "system/files.h"
+#include "system/made.h"
 #include "tests/suites.h"
 
 static char folder[64], path[128];

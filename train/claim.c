@@ -4,6 +4,7 @@
 
 #include "core/memory.h"
 #include "run/run.h"
+#include "system/files.h"
 
 /* A lock file that another process holds isn't ours to remove. */
 static bool lock(Claim *claim, Error *error)

@@ -3,7 +3,10 @@
 #ifndef FERRY_TRAIN_CLAIM_H
 #define FERRY_TRAIN_CLAIM_H
 
-#include "system/files.h"
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "system/made.h"
 
 typedef struct Claim {
     const char *folder;
