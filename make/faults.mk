@@ -12,8 +12,8 @@ sanitize: test-packages ## run all tests with AddressSanitizer and UndefinedBeha
 	    $(TESTED:$(BUILD)/%=$(BUILD)/sanitize/%)
 	@BUILD='$(BUILD)/sanitize' tests/run.sh
 
-# libFuzzer is clang's. Inputs that are found stay in build/fuzz/corpus, so that the next time goes on from them; one that
-# is a fault is left in build/fuzz, and belongs into tests/fuzz/corpus once it is mended.
+# libFuzzer is clang's. Inputs that are found stay in build/fuzz/corpus, so that the next time goes on from them; one
+# that is a fault is left in build/fuzz, and belongs into tests/fuzz/corpus once it is mended.
 MINUTES = 1
 FUZZ_TARGETS = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZ_BUILD = CC=clang BUILD='$(BUILD)/fuzz' OPT='-O1' EXTRA='$(EXTRA) $(SANITIZE) -fsanitize=fuzzer-no-link'
@@ -24,9 +24,9 @@ fuzz: ## feed the parsers inputs made to break them, MINUTES=1 each (FUZZ_TARGET
 $(BUILD)/fuzz-%: tests/fuzz/%.c $(BUILD)/tests/fuzz_file.o $(call objects,$(BUILD))
 	$(COMPILE) $(LDFLAGS) -Dfuzz_$*=LLVMFuzzerTestOneInput -fsanitize=fuzzer -o $@ $(filter %.c %.o,$^) $(LIBS)
 
-# Counters of processes that are killed are lost: what only they run counts as not run. Threads count without waiting for
-# each other: counts are too low, but none is 0 that should not be. Counting makes training some twenty times slower, so
-# resume.sh, which trains thirty times, is left out.
+# Counters of processes that are killed are lost: what only they run counts as not run. Threads count without waiting
+# for each other: counts are too low, but none is 0 that should not be. Counting makes training some twenty times
+# slower, so resume.sh, which trains thirty times, is left out.
 COVERAGE_BUILD = BUILD='$(BUILD)/coverage' OPT='$(OPT:-O3=-O2)' EXTRA='$(EXTRA) --coverage'
 coverage: test-packages ## run all tests and show what part of each folder's lines they reach
 	@$(MAKE) --no-print-directory $(JOBS) $(COVERAGE_BUILD) $(TESTED:$(BUILD)/%=$(BUILD)/coverage/%) \
@@ -36,8 +36,8 @@ coverage: test-packages ## run all tests and show what part of each folder's lin
 	@mkdir -p '$(BUILD)/coverage/toy' && $(BUILD)/coverage/data/toy/generate '$(BUILD)/coverage/toy' >/dev/null
 	@BUILD='$(BUILD)/coverage' tests/coverage.sh
 
-# What is no finding, and why: .clang-tidy, tests/cppcheck.txt. Kernels compute offsets within a tile, which are small, as
-# int.
+# What is no finding, and why: .clang-tidy, tests/cppcheck.txt. Kernels compute offsets within a tile, which are small,
+# as int.
 ANALYZE_FLAGS = -std=c11 -I. -D_GNU_SOURCE -DFERRY_VERSION='"x"' -DKERNEL_ISA=base -fopenmp
 ANALYZED = $(wildcard $(ROOMS:%=%/*.c) data/toy/*.c tools/*.c)
 analyze: ## look for faults without running: cppcheck, clang-tidy, shellcheck

@@ -1,6 +1,6 @@
-# The library: all rooms but train/ and cli/, and of system/ not what is a program's (signals, progress on a terminal). It has
-# no other symbols than ferry_*: objects are compiled with hidden visibility, and libferry.a is one object whose hidden symbols
-# are local, or they would meet those of programs.
+# The library: all rooms but train/ and cli/, and of system/ not what is a program's (signals, progress on a terminal).
+# It has no other symbols than ferry_*: objects are compiled with hidden visibility, and libferry.a is one object whose
+# hidden symbols are local, or they would meet those of programs.
 .PHONY: lib
 LIB_ROOMS   = $(filter-out train cli,$(ROOMS))
 LIB_SRC     = $(filter-out $(KERNEL_SRC) system/signals.c system/progress.c,$(wildcard $(LIB_ROOMS:%=%/*.c)))

@@ -46,6 +46,13 @@ translates() {
     [ "$(wc -l <"$work/out")" = 3 ] || { cat "$work/log"; return 1; }
 }
 
+# shellcheck disable=SC2016 # for the shell inside
+example='/usr/share/doc/libferry-dev/examples/translate.c $(pkg-config --cflags --libs ferry) -o translate'
+translates_the_same() {
+    as_user "gzip -dc /usr/share/ferry/toy/test.en.gz | head -n 3 | ./translate runs/toy" >"$work/library" 2>"$work/log"
+    cmp "$work/out" "$work/library" || { cat "$work/log"; return 1; }
+}
+
 if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null; then
     check "a fresh system" fresh
     mount -t proc proc "$root/proc" 2>/dev/null # Ferry does without it, only it knows less of the machine
@@ -56,6 +63,9 @@ if [ "$(id -u)" = 0 ] && command -v debootstrap >/dev/null; then
     check "goes on" quiet as_user "$train --max-steps 40 --decay-steps 40"
     check "from there" says "done at step 40"
     check "and translates" translates
+    check "a compiler" quiet inside apt-get -q -y --no-install-recommends install gcc libc6-dev pkg-config
+    check "compiles the example of the library" quiet as_user "cc -Wall -Werror $example"
+    check "which translates the same" translates_the_same
     check "OpenBLAS is found" sh -c "chroot '$root' ferry info | grep '^openblas'"
     check "the manual is there" test -s "$root/usr/share/man/man1/ferry-train.1.gz"
     check "removed" remove

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Runs all tests of $BUILD (default: build): the libcheck runners and the shell tests. Prints what they print, and at the
-# end one line, "N passed, N failed". Fails if a test failed or none ran. To add a shell test, add its name here.
+# Runs all tests of $BUILD (default: build): the libcheck runners and the shell tests. Prints what they print, and at
+# the end one line, "N passed, N failed". Fails if a test failed or none ran. To add a shell test, add its name here.
 # WITHOUT: shell tests left out.
-shell_tests="includes docs make install cli smoke options translate library train folder corpora resume faults average multi30k toy_spelling bench"
+shell_tests="includes docs make install cli smoke options translate library train folder corpora resume faults
+    average multi30k toy_spelling bench"
 
 # Who started this may ignore signals that the tests send (nohup, a shell's background job), which a shell can't undo.
 if [ -z "${SIGNALS_RESET:-}" ] && env --default-signal true 2>/dev/null; then

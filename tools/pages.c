@@ -1,5 +1,5 @@
 /* pages PAGE: prints a manual page (ferry.1, ferry-train.1, ferry.ini.5, ferry.3) or a completion (bash, zsh), from the
- * tables that feed the help, and ferry.3 from the comments of include/ferry.h. DATE in the environment is their date. */
+ * tables that feed the help, and ferry.3 from the comments of include/ferry.h. DATE in the environment is theirs. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +134,7 @@ static void print_see_also(const char *self)
     if (strcmp(self, "ferry")) puts(".Xr ferry 1 ,");
     bool is_last = !strcmp(self, "ferry.ini");
     for (int c = 0; c < n; c++) printf(".Xr ferry-%s 1%s\n", sorted[c]->name, is_last && c + 1 == n ? "" : " ,");
+    if (!strcmp(self, "ferry")) puts(".Xr ferry 3 ,");
     if (!is_last) puts(".Xr ferry.ini 5");
 }
 
@@ -242,7 +243,7 @@ static void print_options(void)
     print_see_also("ferry.ini");
 }
 
-/* A page of the library is made of its header: comments that stand alone are text, what follows them is shown as code. */
+/* The page of the library is its header: comments that stand alone are text, what follows them is shown as code. */
 typedef struct LibraryPage {
     bool comment, code; /* within one */
     bool begins;        /* nothing stands yet under the heading */
