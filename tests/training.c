@@ -39,7 +39,7 @@ static void write_corpus(void)
 }
 
 /* Dropout, accumulation, validation, patience, rows, checkpoints and their removal: all that a run can have. */
-static void set_options(Options *options, int max_steps, const char *option)
+void training_options(Options *options, int max_steps, const char *option)
 {
     static const char *const values[][2] = {
         {"data.vocab_size", "280"}, {"model.d_model", "8"}, {"model.d_ff", "8"}, {"model.heads", "2"},
@@ -106,7 +106,7 @@ int training_run(const char *run, int max_steps, const char *option, int nth, in
         if (!freopen(said, "w", stderr)) _exit(126);
         Options options;
         Error error = {0};
-        set_options(&options, max_steps, option);
+        training_options(&options, max_steps, option);
         warnings_to(&(WarningSink){.take = print_warning});
         if (refused_calls) refuse_calls();
         files_act_at_call(nth, act);

@@ -6,12 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "options/options.h"
+
 /* A new folder with a corpus, for the runs to lie in; and its removal. */
 void training_setup(void);
 void training_teardown(void);
 const char *training_folder(void);
 
-/* Train in the run folder `run` to max_steps, with an option more (section.key=value; NULL: none), and call `act` at the nth
+/* The options of such a run, with an option more (section.key=value; NULL: none); free with options_free. */
+void training_options(Options *options, int max_steps, const char *option);
+
+/* Train in the run folder `run` to max_steps, with an option more (or NULL), and call `act` at the nth
  * call of files_act_at_call. Returns what the program's exit code would be. */
 int training_run(const char *run, int max_steps, const char *option, int nth, int (*act)(void));
 /* In the processes of trainings from now on these system calls (SYS_symlink ..), up to a -1, fail with the error number; NULL:

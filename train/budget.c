@@ -12,6 +12,7 @@
 #include "model/footprint.h"
 #include "system/control_groups.h"
 #include "system/progress.h"
+#include "train/tree_sum.h"
 
 /* ---- what there is ---- */
 
@@ -106,8 +107,9 @@ BudgetNeed budget_need(const Options *o, const ModelConfig *config, const Budget
     const size_t n_source = (size_t)least(most, text->n_source), n_target = (size_t)least(most, text->n_target);
     const uint64_t parameters = footprint_parameters(config) * sizeof(real);
     const int n_threads = threads_count();
+    const uint64_t n_blocks = (o->train_ema > 0 ? 5 : 4) + (uint64_t)tree_sum_held(o->train_accumulate);
     BudgetNeed need = {
-        .model = (o->train_ema > 0 ? 5 : 4) * parameters + ALWAYS + (uint64_t)n_threads * (of_addresses ? STACK + HEAP : STACK),
+        .model = n_blocks * parameters + ALWAYS + (uint64_t)n_threads * (of_addresses ? STACK + HEAP : STACK),
         .arena = footprint_step(config, n_source, n_target, (size_t)longest, n_threads),
     };
     need.step = need.arena + footprint_gradients(config, n_source, n_target) + batches_bytes(o, text, most);

@@ -26,7 +26,7 @@ typedef struct BudgetText {
 
 /* What training takes, in bytes. */
 typedef struct BudgetNeed {
-    uint64_t model;      /* parameters, their gradients, Adam's moments, the moving average */
+    uint64_t model;      /* parameters, gradients (those of a step's batches that wait, too), Adam's moments, moving average */
     uint64_t arena;      /* of a step on the largest batch that there may be */
     uint64_t step;       /* with its gradients and all its batches */
     uint64_t validation; /* the weights once more, packed, and the search, whose arenas grow by doubling: twice of addresses */

@@ -165,6 +165,7 @@ bool setup_model(Trainer *t, Error *error)
     t->model->compute = t->compute;
     adam_init(&t->adam, t->model->params.size, o->train_beta1, o->train_beta2, o->train_epsilon);
     t->adam.kernels = t->compute.kernels;
+    tree_sum_init(&t->sum, t->model->params.size, o->train_accumulate);
     t->batches = (BatchIterator){
         .bitext = &t->bitext, .seed = (uint64_t)o->train_seed, .batch_tokens = (int32_t)o->train_batch_tokens,
         .bpe_dropout = o->train_bpe_dropout, .tokenizer = t->tokenizer, .max_length = (int32_t)o->data_max_length};
@@ -215,14 +216,22 @@ static void settle_validation(Trainer *t)
     t->state.validation_hash = hash;
 }
 
+/* What the last bits depend on. The order in which the gradients of several batches are added is part of it: before there was the
+ * tree, each was added to those before it. Free with mem_free. */
+static char *kernel_line(const Trainer *t)
+{
+    return mem_format(t->options->train_accumulate > 1 ? "%s, batches added in a tree" : "%s", t->compute_name);
+}
+
 /* What the checkpoints of this run belong to; on resuming, it must be what it was. */
 static bool settle_origin(Trainer *t, Error *error)
 {
     t->options_text = options_to_text(t->options);
+    t->kernel_text = kernel_line(t);
     if (t->has_validation) t->decode_text = options_to_decode_text(t->options);
     t->origin = (CheckpointOrigin){.options = t->options_text, .decoding = t->decode_text,
                                    .tokenizer_hash = tokenizer_hash(t->tokenizer),
-                                   .data_hash = batches_hash(&t->bitext, t->store.hash), .kernel = t->compute_name};
+                                   .data_hash = batches_hash(&t->bitext, t->store.hash), .kernel = t->kernel_text};
     if (!t->resumes) return true;
     if (t->origin.data_hash != t->checkpoint.origin.data_hash)
         return error_set(error,
@@ -230,7 +239,7 @@ static bool settle_origin(Trainer *t, Error *error)
                          ", that was %016" PRIx64 "); put the old text back, or train into another folder (--run)",
                          t->checkpoint.path, t->origin.data_hash, t->checkpoint.origin.data_hash);
     if (strcmp(t->origin.kernel, t->checkpoint.origin.kernel))
-        warn("the checkpoint was computed by '%s', this machine computes by '%s': the last bits of the results may differ",
+        warn("the checkpoint was computed by '%s', this run computes by '%s': the last bits of the results may differ",
              t->checkpoint.origin.kernel, t->origin.kernel);
     return true;
 }
@@ -329,6 +338,7 @@ void setup_close(Trainer *t)
     log_close(&t->log);
     tape_free(&t->tape);
     adam_free(&t->adam);
+    tree_sum_free(&t->sum);
     model_free(t->model);
     bitext_free(&t->bitext);
     store_close(&t->store);
@@ -337,5 +347,6 @@ void setup_close(Trainer *t)
     corpora_free(&t->corpora);
     mem_free(t->options_text);
     mem_free(t->decode_text);
+    mem_free(t->kernel_text);
     claim_close(&t->claim);
 }

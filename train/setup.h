@@ -13,6 +13,7 @@
 #include "train/claim.h"
 #include "train/corpora.h"
 #include "train/store.h"
+#include "train/tree_sum.h"
 #include "translate/scores.h"
 
 typedef struct Trainer {
@@ -23,7 +24,7 @@ typedef struct Trainer {
     Checkpoint checkpoint;
     Parent parent; /* the run that a new run begins with; open during setup alone */
     CheckpointOrigin origin;
-    char *options_text, *decode_text; /* what origin's texts point to */
+    char *options_text, *decode_text, *kernel_text; /* what origin's texts point to */
 
     Tokenizer *tokenizer;
     Corpora corpora; /* of `bitext` */
@@ -38,6 +39,7 @@ typedef struct Trainer {
     char compute_name[COMPUTE_NAME];
     Model *model;
     Adam adam;
+    TreeSum sum; /* of the gradients of a step's batches */
     Tape tape;
     Precision decode_precision; /* of validations */
     Translator translator;

@@ -24,8 +24,8 @@
 
 /* ---- one step ---- */
 
-/* Gradients of one step's batches are added up; the loss of each is scaled by the number of tokens in all of them. A step's
- * batches never cross the end of an epoch. */
+/* The gradients of a step's batches are added up, each computed from zero (train/tree_sum.h); the loss of each is scaled by the
+ * number of tokens in all of them. A step's batches never cross the end of an epoch. */
 static int draw_batches(Trainer *t, int64_t *n_tokens)
 {
     int n = 0;
@@ -97,8 +97,9 @@ bool trainer_step(Trainer *t, Error *error)
     int64_t n_tokens;
     const int n = draw_batches(t, &n_tokens);
     double loss = 0;
-    memset(params->grad, 0, params->size * sizeof(real));
+    tree_sum_begin(&t->sum, n);
     for (int i = 0; i < n; i++) {
+        memset(params->grad, 0, params->size * sizeof(real));
         t->tape.step = (uint32_t)t->state.step;
         t->tape.pass = (uint32_t)i;
         t->tape.dropout = true;
@@ -107,7 +108,8 @@ bool trainer_step(Trainer *t, Error *error)
         Tensor *y = transformer_loss(t->model, &t->tape, &t->batch[i].batch, (real)(1 / (double)n_tokens), &sums);
         *tape_grad(&t->tape, y) = 1;
         tape_backward(&t->tape);
-        loss += sums.loss;
+        loss = sums.loss;
+        tree_sum_add(&t->sum, params->grad, &loss);
     }
     const double norm = adam_gradient_norm(&t->adam, params);
     if (is_sound(loss / (double)n_tokens, norm)) update(t, loss, n_tokens, norm);
