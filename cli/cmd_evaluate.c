@@ -3,14 +3,13 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/output.h"
+#include "cli/models.h"
 #include "core/memory.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "options/sets.h"
 #include "system/files.h"
 #include "system/progress.h"
-#include "translate/ensemble.h"
 #include "translate/scores.h"
 
 /* The sets to score, read before the first is translated, so that a missing file shows at once. */
@@ -98,24 +97,49 @@ static void print_signatures(int n_references)
 
 /* ---- what a model translates ---- */
 
-static void score(const Table *table, const Ensemble *ensemble)
+/* Translate the set and compare. */
+static bool translate(ferry_model *model, const TestSet *set, const ferry_call *call, Scores *scores, Error *error)
 {
-    Translator translator;
-    ensemble_translator(ensemble, &translator);
+    const size_t n = set->source.n;
+    const char **line = mem_alloc(n * sizeof *line);
+    size_t *length = mem_alloc(n * sizeof *length);
+    for (size_t i = 0; i < n; i++) line[i] = lines_get(&set->source, i, &length[i]);
+    ferry_error failure;
+    FERRY_INIT(failure);
+    ferry_result *result = ferry_translate(model, line, length, n, call, &failure);
+    mem_free(line);
+    mem_free(length);
+    models_warn(result);
+    if (!result) return models_failed(&failure, error);
+    Text *text = mem_alloc(n * sizeof *text);
+    ferry_translation t;
+    FERRY_INIT(t);
+    for (size_t i = 0; ferry_get(result, i, 0, &t); i++) text[i] = (Text){.data = (char *)t.text, .n = t.length}; /* lent */
+    *scores = scores_of_set(set, text);
+    mem_free(text);
+    ferry_free(result);
+    return true;
+}
+
+static bool score(const Table *table, ferry_model *model, Error *error)
+{
     Progress progress;
+    ferry_call call;
+    bool good = true;
     progress_init(&progress, stderr);
-    translator.progress_context = &progress;
-    if (isatty(STDERR_FILENO)) translator.progress = output_progress;
+    FERRY_INIT(call);
+    call.progress_context = &progress;
+    if (isatty(STDERR_FILENO)) call.progress = models_progress;
     print_header();
-    for (int i = 0; i < table->n; i++) {
-        const struct Row *row = &table->row[i];
+    for (int i = 0; i < table->n && good; i++) {
         Scores s;
-        scores_of(&translator, &row->set, row->source, &s, NULL);
+        call.name = table->row[i].source;
+        good = translate(model, &table->row[i].set, &call, &s, error);
         progress_clear(&progress);
-        print_row(row->name, &s);
+        if (good) print_row(table->row[i].name, &s);
     }
-    print_signatures(1);
-    translator_free(&translator);
+    if (good) print_signatures(1);
+    return good;
 }
 
 static void free_table(Table *table)
@@ -137,14 +161,17 @@ static bool evaluate_model(const CommandLine *line, Error *error)
     if (line->n_arguments == 1 || line->n_arguments > 2)
         return error_usage(error, "evaluate takes a source and a reference file, or neither (then the validation set of the "
                            "run, and its data.tests)");
-    Ensemble ensemble;
-    if (!ensemble_open(&ensemble, line->model, line->n_models, &line->settings, error)) return false;
+    ferry_model *model = models_open(line, false, error);
+    if (!model) return false;
+    Options options;
     Table table = {0};
-    const bool good = line->n_arguments ? add_files(&table, path_name(file[0]), file[0], file[1], error)
-                                        : add_configured(&table, &ensemble.run[0].options, error);
-    if (good) score(&table, &ensemble);
+    const bool good = models_options(model, &options, error) &&
+                      (line->n_arguments ? add_files(&table, path_name(file[0]), file[0], file[1], error)
+                                         : add_configured(&table, &options, error)) &&
+                      score(&table, model, error);
     free_table(&table);
-    ensemble_close(&ensemble);
+    options_free(&options);
+    ferry_close(model);
     return good;
 }
 

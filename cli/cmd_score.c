@@ -6,18 +6,16 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "core/memory.h"
+#include "cli/models.h"
 #include "data/lines.h"
 #include "system/number.h"
-#include "translate/ensemble.h"
-#include "translate/scorer.h"
-#include "translate/tokens.h"
 
 enum { BLOCK_LINES = 2000 };
 
 /* Pairs of lines that are read, and scored, together. */
 typedef struct Block {
-    Sequences source, target; /* both with EOS */
+    ModelLines source, target;
+    int64_t first; /* the number of the first pair */
 } Block;
 
 typedef struct Totals {
@@ -27,35 +25,19 @@ typedef struct Totals {
 
 typedef struct Job {
     LineReader *source, *target;
-    Translator translator;
-    bool tokenized; /* the input is */
-    bool by_token;  /* the output is */
+    ferry_model *model;
+    ferry_call call;
 } Job;
 
-/* The tokens of the reader's next line: 1, 0 at the end, -1 *error. */
-static int read_tokens(const Job *job, LineReader *reader, Tokens *tokens, Error *error)
+/* The next pair, to the block: 1, 0 at the end, -1 *error. */
+static int read_pair(const Job *job, Block *block, Error *error)
 {
-    const Tokenizer *tokenizer = job->translator.tokenizer;
     const char *line;
     size_t length;
-    const int got = lines_next(reader, &line, &length, error);
-    tokens->n = 0;
-    if (got != 1) return got;
-    if (!job->tokenized) tokenizer_encode(tokenizer, job->translator.cache, line, length, tokens);
-    else if (!tokens_read(tokenizer, line, length, tokens, error)) {
-        error_context(error, "%s, line %" PRId64, lines_name(reader), lines_number(reader));
-        return -1;
-    }
-    return 1;
-}
-
-/* The next pair, to the block: 1, 0 at the end, -1 *error. */
-static int read_pair(const Job *job, Block *block, Tokens *tokens, Error *error)
-{
-    const int got = read_tokens(job, job->source, tokens, error);
+    const int got = lines_next(job->source, &line, &length, error);
     if (got < 0) return -1;
-    if (got) translator_append(&job->translator, tokens, lines_name(job->source), lines_number(job->source), &block->source);
-    const int got_target = read_tokens(job, job->target, tokens, error);
+    if (got) models_add_line(&block->source, line, length);
+    const int got_target = lines_next(job->target, &line, &length, error);
     if (got_target < 0) return -1;
     if (got != got_target) {
         const LineReader *shorter = got ? job->target : job->source, *longer = got ? job->source : job->target;
@@ -63,9 +45,8 @@ static int read_pair(const Job *job, Block *block, Tokens *tokens, Error *error)
                   lines_name(shorter), lines_number(shorter), lines_name(longer));
         return -1;
     }
-    if (!got) return 0;
-    translator_append(&job->translator, tokens, lines_name(job->target), lines_number(job->target), &block->target);
-    return 1;
+    if (got) models_add_line(&block->target, line, length);
+    return got;
 }
 
 /* ---- scoring ---- */
@@ -76,43 +57,57 @@ static void print_number(const char *before, double value)
     printf("%s%s", before, number_write_real(number, value));
 }
 
-typedef struct Printer {
-    const Job *job;
-    Totals *totals;
-} Printer;
-
-static void print_pair(void *context, const Scored *scored)
+static void print_pair(const ferry_translation *t, bool by_token)
 {
-    const Printer *printer = context;
-    printer->totals->log_probability += scored->log_probability;
-    printer->totals->n_tokens += scored->n;
-    printer->totals->n_sentences++;
-    print_number("", scored->log_probability);
-    if (printer->job->by_token) {
-        Text tokens = {0};
-        tokens_show(printer->job->translator.tokenizer, scored->token, (size_t)scored->n, &tokens);
-        printf("\t%.*s", (int)tokens.n, tokens.data);
-        for (int i = 0; i < scored->n; i++) print_number(i ? " " : "\t", scored->score[i]);
-        text_free(&tokens);
+    print_number("", t->log_probability);
+    if (by_token) {
+        printf("\t%s%s</s>", t->tokens, t->n_tokens ? " " : "");
+        for (size_t i = 0; i <= t->n_tokens; i++) print_number(i ? " " : "\t", t->token_scores[i]);
     }
     putchar('\n');
 }
 
+static void print_block(const Job *job, const ferry_result *result, Totals *totals)
+{
+    ferry_translation t;
+    FERRY_INIT(t);
+    for (size_t i = 0; ferry_get(result, i, 0, &t); i++) {
+        totals->log_probability += t.log_probability;
+        totals->n_tokens += (int64_t)t.n_tokens + 1;
+        totals->n_sentences++;
+        print_pair(&t, job->call.token_scores);
+    }
+}
+
+/* Score the pairs that are whole. NULL and *error if they can't be. */
+static ferry_result *score_block(Job *job, Block *block, Error *error)
+{
+    ferry_error failure;
+    FERRY_INIT(failure);
+    job->call.first_line = block->first;
+    ferry_result *result = ferry_score(job->model, models_lines(&block->source), block->source.length,
+                                       models_lines(&block->target), block->target.length, block->target.n, &job->call, &failure);
+    models_warn(result);
+    if (!result) models_failed(&failure, error);
+    return result;
+}
+
 static bool score(Job *job, Totals *totals, Error *error)
 {
-    const int32_t n_tokens = tokenizer_size(job->translator.tokenizer);
-    Tokens tokens = {0};
     int got = 1;
     bool good = true;
     while (good && got == 1) {
-        Block block = {sequences_new(n_tokens), sequences_new(n_tokens)};
-        while (block.target.n < BLOCK_LINES && (got = read_pair(job, &block, &tokens, error)) == 1) continue;
-        if (got >= 0) scorer_run(&job->translator, &block.source, &block.target, print_pair, &(Printer){job, totals});
-        sequences_free(&block.source);
-        sequences_free(&block.target);
+        Block block = {.first = lines_number(job->source) + 1};
+        while (block.target.n < BLOCK_LINES && (got = read_pair(job, &block, error)) == 1) continue;
+        /* Where reading failed nothing is printed, but an error in a line before comes first. */
+        ferry_result *result = score_block(job, &block, error);
+        good = result != NULL;
+        if (got >= 0) print_block(job, result, totals);
+        ferry_free(result);
+        models_free_lines(&block.source);
+        models_free_lines(&block.target);
         if (fflush(stdout)) good = error_set(error, "cannot write to standard output: %s", strerror(errno));
     }
-    tokenizer_tokens_free(&tokens);
     return good && got == 0;
 }
 
@@ -127,19 +122,21 @@ static void report(const Totals *totals)
 
 bool cmd_score(CommandLine *line, Error *error)
 {
-    Job job = {.tokenized = line->flag[FLAG_TOKENIZED_INPUT] != NULL, .by_token = line->flag[FLAG_TOKEN_SCORES] != NULL};
-    Ensemble ensemble;
+    Job job = {0};
     if (!strcmp(line->argument[0], "-") && !strcmp(line->argument[1], "-"))
         return error_usage(error, "standard input can't be both SOURCE and TARGET");
     bool good = (job.source = lines_open(line->argument[0], error)) && (job.target = lines_open(line->argument[1], error)) &&
-                ensemble_open(&ensemble, line->model, line->n_models, &line->settings, error);
+                (job.model = models_open(line, false, error));
     if (good) {
         Totals totals = {0};
-        ensemble_translator(&ensemble, &job.translator);
+        FERRY_INIT(job.call);
+        job.call.tokenized = line->flag[FLAG_TOKENIZED_INPUT] != NULL;
+        job.call.token_scores = line->flag[FLAG_TOKEN_SCORES] != NULL;
+        job.call.name = lines_name(job.source);
+        job.call.other_name = lines_name(job.target);
         good = score(&job, &totals, error);
         if (good) report(&totals);
-        translator_free(&job.translator);
-        ensemble_close(&ensemble);
+        ferry_close(job.model);
     }
     lines_close(job.source);
     lines_close(job.target);

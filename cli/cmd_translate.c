@@ -7,13 +7,11 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/models.h"
 #include "cli/output.h"
 #include "core/memory.h"
 #include "data/lines.h"
-#include "system/number.h"
 #include "system/progress.h"
-#include "translate/ensemble.h"
-#include "translate/tokens.h"
 
 enum { BLOCK_LINES = 2000 };
 
@@ -21,151 +19,140 @@ enum { BLOCK_LINES = 2000 };
 typedef struct Job {
     LineReader *lines, *prefixes; /* prefixes: the beginnings of translations, one a line; NULL: none */
     bool prefix_column;           /* they follow the source in its line, after a tab */
-    bool tokenized_input;
-    int block; /* lines at a time */
+    size_t block;                 /* lines at a time */
     OutputFormat format;
-    Translator translator;
+    ferry_model *model;
+    ferry_call call;
     Progress progress;
 } Job;
 
 /* Lines that are translated together. */
 typedef struct Block {
-    Sequences source, prefix;
-    int n;
-    int64_t first;         /* the number of the first one */
-    Text out[BLOCK_LINES]; /* what to write for each */
-    const OutputFormat *format;
+    ModelLines source, prefix;
+    int64_t first; /* the number of the first one */
 } Block;
-
-static bool write_lines(const Text *lines, int n, Error *error)
-{
-    for (int i = 0; i < n; i++) fwrite(lines[i].data, 1, lines[i].n, stdout);
-    if (fflush(stdout) || ferror(stdout)) return error_set(error, "cannot write to standard output: %s", strerror(errno));
-    return true;
-}
 
 /* ---- reading ---- */
 
-/* The tokens of a text from the reader's present line; special ones can't be given. */
-static bool read_tokens(const Job *job, const LineReader *reader, const char *text, size_t n, Tokens *tokens, Error *error)
+/* The beginning of the translation: from the other file, or from behind the tab. */
+static bool read_prefix(const Job *job, Block *block, const char *tab, const char *end, Error *error)
 {
-    const Tokenizer *tokenizer = job->format.tokenizer;
-    tokens->n = 0;
-    if (!job->tokenized_input) {
-        tokenizer_encode(tokenizer, job->translator.cache, text, n, tokens);
+    const char *line = "";
+    size_t length = 0;
+    if (job->prefix_column) {
+        models_add_line(&block->prefix, tab ? tab + 1 : "", tab ? (size_t)(end - tab - 1) : 0);
         return true;
     }
-    bool good = tokens_read(tokenizer, text, n, tokens, error);
-    for (size_t i = 0; i < tokens->n && good; i++)
-        if (tokens->token[i] < N_SPECIAL)
-            good = error_set(error, "<s>, </s> and <pad> stand for no text and can't be translated");
-    return good || error_context(error, "%s, line %" PRId64, lines_name(reader), lines_number(reader));
-}
-
-/* The beginning of the translation: from the other file, or from behind the tab. */
-static bool read_prefix(const Job *job, const char *tab, const char *end, Tokens *tokens, Error *error)
-{
-    tokens->n = 0;
-    if (job->prefix_column) return !tab || read_tokens(job, job->lines, tab + 1, (size_t)(end - tab - 1), tokens, error);
-    const char *line;
-    size_t length;
     const int got = lines_next(job->prefixes, &line, &length, error);
     if (got == 0)
         return error_set(error, "%s ends after line %" PRId64 ", before %s does; it must have a line for each of its lines",
                          lines_name(job->prefixes), lines_number(job->prefixes), lines_name(job->lines));
-    return got > 0 && read_tokens(job, job->prefixes, line, length, tokens, error);
+    if (got > 0) models_add_line(&block->prefix, line, length);
+    return got > 0;
 }
 
 /* The next line, to the block: 1, 0 at the end, -1 *error. */
-static int read_line(const Job *job, Block *block, Tokens *source, Tokens *prefix, Error *error)
+static int read_line(const Job *job, Block *block, Error *error)
 {
     const char *line;
     size_t length;
     const int got = lines_next(job->lines, &line, &length, error);
     if (got != 1) return got;
     const char *end = line + length, *tab = job->prefix_column && length ? memchr(line, '\t', length) : NULL;
-    if (!read_tokens(job, job->lines, line, (size_t)((tab ? tab : end) - line), source, error)) return -1;
-    if (job->prefix_column || job->prefixes) {
-        if (!read_prefix(job, tab, end, prefix, error)) return -1;
-        sequences_append(&block->prefix, prefix->token, prefix->n);
-    }
-    translator_append(&job->translator, source, lines_name(job->lines), lines_number(job->lines), &block->source);
-    block->out[block->n++].n = 0;
+    if ((job->prefix_column || job->prefixes) && !read_prefix(job, block, tab, end, error)) return -1;
+    models_add_line(&block->source, line, (size_t)((tab ? tab : end) - line));
     return 1;
 }
 
 /* ---- translating ---- */
 
-static void take(void *context, const Translated *translated)
+static bool write_result(const Job *job, const Block *block, const ferry_result *result, Error *error)
 {
-    Block *block = context;
-    const int64_t number = block->first + (int64_t)translated->index;
-    output_append(block->format, number - 1, translated, &block->out[translated->index]);
+    Text out = {0};
+    models_warn(result);
+    for (size_t i = 0; i < ferry_n_lines(result); i++) {
+        out.n = 0;
+        output_append(&job->format, block->first + (int64_t)i - 1, result, i, &out);
+        fwrite(out.data, 1, out.n, stdout);
+    }
+    text_free(&out);
+    if (fflush(stdout) || ferror(stdout))
+        return error_set(error, "cannot write to standard output: %s", strerror(errno));
+    return true;
 }
 
+/* What comes before a line that can't be translated is translated all the same. */
 static bool translate_block(Job *job, Block *block, Error *error)
 {
-    const bool given = job->prefix_column || job->prefixes;
-    translator_run(&job->translator, &block->source, given ? &block->prefix : NULL, block->first, take, block);
+    const char *const *source = models_lines(&block->source), *const *prefix = models_lines(&block->prefix);
+    ferry_error failure, again;
+    FERRY_INIT(failure);
+    FERRY_INIT(again);
+    job->call.first_line = block->first;
+    job->call.prefixes = block->prefix.n ? prefix : NULL;
+    job->call.prefix_lengths = block->prefix.length;
+    ferry_result *result = ferry_translate(job->model, source, block->source.length, block->source.n, &job->call, &failure);
+    const bool whole = result != NULL;
+    if (!whole && failure.line > 0)
+        result = ferry_translate(job->model, source, block->source.length, (size_t)failure.line, &job->call, &again);
     progress_clear(&job->progress);
-    for (int i = 0; i < block->n; i++)
-        if (!block->out[i].n) output_append_blank(&job->format, block->first + i - 1, &block->out[i]);
-    return write_lines(block->out, block->n, error);
+    const bool written = !result || write_result(job, block, result, error);
+    ferry_free(result);
+    return written && (whole || models_failed(&failure, error));
 }
 
 static bool translate(Job *job, Error *error)
 {
-    Block *block = mem_zalloc(sizeof *block);
-    block->format = &job->format;
-    const int32_t n_tokens = tokenizer_size(job->format.tokenizer);
-    Tokens source = {0}, prefix = {0};
     int got = 1;
     bool good = true;
     while (good && got == 1) {
-        block->source = sequences_new(n_tokens);
-        block->prefix = sequences_new(n_tokens);
-        block->n = 0;
-        block->first = lines_number(job->lines) + 1;
-        while (block->n < job->block && (got = read_line(job, block, &source, &prefix, error)) == 1) continue;
+        Block block = {.first = lines_number(job->lines) + 1};
+        while (block.source.n < job->block && (got = read_line(job, &block, error)) == 1) continue;
         /* What was read before an error is still translated: the message then says where the text ends. */
         Error output = {0};
-        good = translate_block(job, block, &output);
+        if (block.source.n) good = translate_block(job, &block, &output);
         if (!good) *error = output;
-        sequences_free(&block->source);
-        sequences_free(&block->prefix);
-        for (int i = 0; i < block->n; i++) text_free(&block->out[i]); /* or each would keep the memory of its longest */
+        models_free_lines(&block.source);
+        models_free_lines(&block.prefix);
     }
-    mem_free(block);
-    tokenizer_tokens_free(&source);
-    tokenizer_tokens_free(&prefix);
     return good && got == 0;
 }
 
 /* ---- the command ---- */
 
+/* The library would say it in its own words, and not before a line is read. */
+static bool check_n_best(const Options *options, int64_t n, Error *error)
+{
+    if (options->decode_sample)
+        return error_usage(error, "--n-best lists what beam search finds; it doesn't go with decode.sample = yes");
+    if (n > options->decode_beam)
+        return error_usage(error,
+                           "--n-best %" PRId64 ": a beam of %" PRId64 " finds at most so many translations; set --beam %" PRId64
+                           " or more",
+                           n, options->decode_beam, n);
+    return true;
+}
+
 static bool set_n_best(Job *job, const CommandLine *line, Error *error)
 {
     int64_t n;
+    Options options;
     if (!command_number(line, FLAG_N_BEST, 1, INT64_MAX, &n, error)) return false;
-    SearchOptions *search = &job->translator.limits;
-    if (search->sample)
-        return error_usage(error, "--n-best lists what beam search finds; it doesn't go with decode.sample = yes");
-    if (n > search->beam_size)
-        return error_usage(error,
-                           "--n-best %" PRId64 ": a beam of %d finds at most so many translations; set --beam %" PRId64
-                           " or more",
-                           n, search->beam_size, n);
-    job->format.n_best = (int)n;
-    search->n_best = search->beam_size; /* some may have the same text */
-    return true;
+    const bool good = models_options(job->model, &options, error) && check_n_best(&options, n, error);
+    options_free(&options);
+    job->call.n_best = (size_t)n;
+    job->format.list = true;
+    return good;
 }
 
 /* What the flags say. Readers that were opened must be closed also after an error. */
 static bool open_job(Job *job, const CommandLine *line, Error *error)
 {
     const char *path = line->n_arguments ? line->argument[0] : "-", *const *flag = line->flag;
-    job->tokenized_input = flag[FLAG_TOKENIZED_INPUT] != NULL;
+    FERRY_INIT(job->call);
+    job->call.tokenized = flag[FLAG_TOKENIZED_INPUT] != NULL;
     job->format.tokenized = flag[FLAG_TOKENIZED_OUTPUT] != NULL;
+    job->call.distinct_tokens = job->format.tokenized;
     job->prefix_column = flag[FLAG_PREFIX_COLUMN] != NULL;
     if (flag[FLAG_ALIGNMENT] && !output_alignment(flag[FLAG_ALIGNMENT], &job->format.alignment, error)) return false;
     if (flag[FLAG_PREFIX] && job->prefix_column)
@@ -181,18 +168,16 @@ static bool open_job(Job *job, const CommandLine *line, Error *error)
 bool cmd_translate(CommandLine *line, Error *error)
 {
     Job job = {0};
-    Ensemble ensemble;
-    bool good = open_job(&job, line, error) && ensemble_open(&ensemble, line->model, line->n_models, &line->settings, error);
+    bool good = open_job(&job, line, error) && (job.model = models_open(line, false, error));
     if (good) {
-        ensemble_translator(&ensemble, &job.translator);
-        job.format.tokenizer = job.translator.tokenizer;
-        job.translator.aligns = job.format.alignment != ALIGNMENT_NONE;
         progress_init(&job.progress, stderr);
-        job.translator.progress_context = &job.progress;
-        if (job.block > 1 && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO)) job.translator.progress = output_progress;
+        job.call.name = lines_name(job.lines);
+        job.call.other_name = job.prefixes ? lines_name(job.prefixes) : NULL;
+        job.call.alignments = job.format.alignment != ALIGNMENT_NONE;
+        job.call.progress_context = &job.progress;
+        if (job.block > 1 && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO)) job.call.progress = models_progress;
         good = (!line->flag[FLAG_N_BEST] || set_n_best(&job, line, error)) && translate(&job, error);
-        translator_free(&job.translator);
-        ensemble_close(&ensemble);
+        ferry_close(job.model);
     }
     lines_close(job.prefixes);
     lines_close(job.lines);

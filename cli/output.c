@@ -3,10 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "system/number.h"
-#include "system/progress.h"
-#include "translate/tokens.h"
 
 bool output_alignment(const char *word, OutputAlignment *alignment, Error *error)
 {
@@ -36,94 +33,58 @@ static void append_weight(Text *out, double value)
 }
 
 /* weight: [n_target + 1, n_source], the last row and the last column being those of EOS */
-static void append_hard(Text *out, const real *weight, int n_target, int n_source)
+static void append_hard(Text *out, const float *weight, size_t n_target, size_t n_source)
 {
-    for (int j = 0; j < n_target; j++, weight += n_source) {
-        int best = 0;
-        for (int i = 1; i < n_source - 1; i++)
+    for (size_t j = 0; j < n_target; j++, weight += n_source) {
+        size_t best = 0;
+        for (size_t i = 1; i + 1 < n_source; i++)
             if (weight[i] > weight[best]) best = i;
-        text_append_format(out, j ? " %d-%d" : "%d-%d", best, j);
+        text_append_format(out, j ? " %zu-%zu" : "%zu-%zu", best, j);
     }
 }
 
-static void append_soft(Text *out, const real *weight, int n_target, int n_source)
+static void append_soft(Text *out, const float *weight, size_t n_target, size_t n_source)
 {
-    for (int j = 0; j < n_target; j++)
-        for (int i = 0; i < n_source; i++, weight++) {
+    for (size_t j = 0; j < n_target; j++)
+        for (size_t i = 0; i < n_source; i++, weight++) {
             if (i || j) text_append(out, i ? "," : " ", 1);
             append_weight(out, (double)*weight);
         }
 }
 
-static void append_coverage(Text *out, const real *weight, int n_target, int n_source)
+static void append_coverage(Text *out, const float *weight, size_t n_target, size_t n_source)
 {
-    for (int i = 0; i < n_source - 1; i++) {
+    for (size_t i = 0; i + 1 < n_source; i++) {
         double sum = 0;
-        for (int j = 0; j < n_target; j++) sum += (double)weight[j * n_source + i];
+        for (size_t j = 0; j < n_target; j++) sum += (double)weight[j * n_source + i];
         if (i) text_append(out, " ", 1);
         append_weight(out, sum);
     }
 }
 
-static void append_alignment(Text *out, OutputAlignment alignment, const real *weight, int n_target, int n_source)
+static void append_alignment(Text *out, OutputAlignment alignment, const float *weight, size_t n_target, size_t n_source)
 {
-    static void (*const append[])(Text *out, const real *weight, int n_target, int n_source) = {
+    static void (*const append[])(Text *out, const float *weight, size_t n_target, size_t n_source) = {
         [ALIGNMENT_HARD] = append_hard, [ALIGNMENT_SOFT] = append_soft, [ALIGNMENT_COVERAGE] = append_coverage};
     if (alignment != ALIGNMENT_NONE) text_append(out, " ||| ", 5);
     if (alignment != ALIGNMENT_NONE && weight) append[alignment](out, weight, n_target, n_source);
 }
 
-/* One line. weight NULL: nothing is aligned. */
-static void append_line(const OutputFormat *format, int64_t number, const Text *text, const Translation *t, int n_source,
-                        const real *weight, Text *out)
+void output_append(const OutputFormat *format, int64_t number, const ferry_result *result, size_t i, Text *out)
 {
-    if (format->n_best) text_append_format(out, "%" PRId64 " ||| ", number);
-    if (text->n) text_append(out, text->data, text->n);
-    if (format->n_best) {
-        text_append_format(out, " ||| LogProb= ");
-        append_number(out, t->log_probability);
-        text_append_format(out, " Length= %d ||| ", t->n);
-        append_number(out, t->score);
+    ferry_translation t;
+    FERRY_INIT(t);
+    for (size_t place = 0; ferry_get(result, i, place, &t); place++) {
+        if (format->list) text_append_format(out, "%" PRId64 " ||| ", number);
+        if (format->tokenized) text_append(out, t.tokens, strlen(t.tokens));
+        else text_append(out, t.text, t.length);
+        if (format->list) {
+            text_append_format(out, " ||| LogProb= ");
+            append_number(out, t.log_probability);
+            text_append_format(out, " Length= %zu ||| ", t.n_tokens);
+            append_number(out, t.score);
+        }
+        append_alignment(out, format->alignment, t.alignment, t.n_tokens, t.n_source);
+        text_append(out, "\n", 1);
     }
-    append_alignment(out, format->alignment, weight, t->n, n_source);
-    text_append(out, "\n", 1);
-}
-
-static void show(const OutputFormat *format, const Translation *t, Text *out)
-{
-    if (format->tokenized) tokens_show(format->tokenizer, t->token, (size_t)t->n, out);
-    else tokenizer_decode(format->tokenizer, t->token, (size_t)t->n, out);
-}
-
-static bool among(const Text *text, int n, const Text *wanted)
-{
-    for (int i = 0; i < n; i++)
-        if (text[i].n == wanted->n && (!wanted->n || !memcmp(text[i].data, wanted->data, wanted->n))) return true;
-    return false;
-}
-
-void output_append(const OutputFormat *format, int64_t number, const Translated *translated, Text *out)
-{
-    const int most = format->n_best ? format->n_best : 1;
-    Text *text = mem_zalloc(((size_t)most + 1) * sizeof *text);
-    int n = 0, place = 0;
-    for (const Translation *t = translated->best; t && n < most; t = t->next, place++) {
-        text[n].n = 0;
-        show(format, t, &text[n]);
-        if (among(text, n, &text[n])) continue;
-        append_line(format, number, &text[n++], t, translated->n_source,
-                    translated->weight ? translated->weight[place] : NULL, out);
-    }
-    for (int i = 0; i <= most; i++) text_free(&text[i]);
-    mem_free(text);
-}
-
-void output_append_blank(const OutputFormat *format, int64_t number, Text *out)
-{
-    append_line(format, number, &(Text){0}, &(Translation){0}, 0, NULL, out);
-}
-
-void output_progress(void *progress, size_t n_done, size_t n)
-{
-    progress_state(progress, "translated %zu of %zu lines", n_done, n);
 }

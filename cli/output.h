@@ -2,7 +2,9 @@
 #ifndef FERRY_CLI_OUTPUT_H
 #define FERRY_CLI_OUTPUT_H
 
-#include "translate/translator.h"
+#include "core/error.h"
+#include "include/ferry.h"
+#include "text/text.h"
 
 typedef enum OutputAlignment {
     ALIGNMENT_NONE,
@@ -12,22 +14,16 @@ typedef enum OutputAlignment {
 } OutputAlignment;
 
 typedef struct OutputFormat {
-    const Tokenizer *tokenizer;
     bool tokenized; /* tokens as `ferry tokenize` prints them, not text */
-    int n_best;     /* 0: the best one; else a list of up to n_best in the format of Moses: number of the line (from 0) |||
-                     * translation ||| LogProb= .. Length= .. ||| score */
+    bool list;      /* all translations of a line, in the format of Moses: number of the line (from 0) ||| translation |||
+                     * LogProb= .. Length= .. ||| score */
     OutputAlignment alignment; /* one more field, after ||| */
 } OutputFormat;
 
 /* "hard", "soft" or "coverage"; else a usage error. */
 bool output_alignment(const char *word, OutputAlignment *alignment, Error *error);
 
-/* Append the lines for one line of input. Of translations with the same text a list has the best one. */
-void output_append(const OutputFormat *format, int64_t number, const Translated *translated, Text *out);
-/* The same for a blank line, whose translation is blank. */
-void output_append_blank(const OutputFormat *format, int64_t number, Text *out);
-
-/* For translator.progress: shows the state on a Progress. */
-void output_progress(void *progress, size_t n_done, size_t n);
+/* Append the lines for line i of a result, the number of which is `number`. */
+void output_append(const OutputFormat *format, int64_t number, const ferry_result *result, size_t i, Text *out);
 
 #endif

@@ -24,7 +24,7 @@ class Error(Struct):
 class Call(Struct):
     _fields_ = [("size", c_size_t), ("settings", POINTER(c_char_p)), ("n_best", c_size_t), ("distinct_tokens", c_int),
                 ("tokenized", c_int), ("token_scores", c_int), ("alignments", c_int), ("prefixes", POINTER(c_char_p)),
-                ("prefix_lengths", POINTER(c_size_t)), ("name", c_char_p), ("first_line", c_int64), ("progress", CANCEL),
+                ("prefix_lengths", POINTER(c_size_t)), ("name", c_char_p), ("other_name", c_char_p), ("first_line", c_int64), ("progress", CANCEL),
                 ("progress_context", c_void_p)]
 
 

@@ -115,6 +115,7 @@ typedef struct ferry_call {
     const char *const *prefixes;  /* [n] what each translation begins with; NULL: nothing */
     const size_t *prefix_lengths; /* [n] bytes; NULL: they end in NUL */
     const char *name;             /* of the text, for messages; NULL: "text" */
+    const char *other_name;       /* of the prefixes or targets, for messages; NULL: as name */
     int64_t first_line;           /* the number of line 0, for messages and for what sampling draws; 0 means 1 */
     /* Called by the thread that called: first before the work begins, then some 50 times a second, with the lines that
      * are done. Nonzero: give up; the call ends as soon as a token more is computed, with FERRY_CANCELLED. NULL: none. */

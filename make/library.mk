@@ -14,7 +14,7 @@ OBJCOPY    ?= objcopy
 lib: $(LIBRARY) ## the library: build/libferry.so, libferry.a, ferry.pc; its header is include/ferry.h
 
 $(BUILD)/$(LIB_REAL): $(LIB_OBJECTS) translate/ferry.map
-	$(LINK) -shared -Wl,-soname,$(@F) -Wl,--version-script,translate/ferry.map -Wl,-z,defs -o $@ $(filter %.o,$^) $(LIBS)
+	$(LINK) -shared -Wl,-soname,$(@F) -Wl,--version-script,translate/ferry.map -o $@ $(filter %.o,$^) $(LIBS)
 $(BUILD)/libferry.so: $(BUILD)/$(LIB_REAL)
 	ln -sf $(<F) $@
 $(BUILD)/libferry.a: $(LIB_OBJECTS)

@@ -18,11 +18,16 @@ static int64_t number_of(const Call *call, size_t i)
     return (call->options.first_line ? call->options.first_line : 1) + (int64_t)i;
 }
 
+static const char *name_of(const Call *call, const Side *side)
+{
+    return side == &call->source ? call->name : call->other_name;
+}
+
 /* Put the name and the line before the message. Returns false. */
-static bool at_line(Call *call, size_t i)
+static bool at_line(Call *call, const Side *side, size_t i)
 {
     call->at = (int64_t)i;
-    return error_context(&call->error, "%s, line %" PRId64, call->name, number_of(call, i));
+    return error_context(&call->error, "%s, line %" PRId64, name_of(call, side), number_of(call, i));
 }
 
 int call_stopped(void *context)
@@ -126,7 +131,7 @@ static bool read_tokens(Call *call, const Side *side, size_t i, bool special, To
     for (size_t k = 0; k < tokens->n && good && !special; k++)
         if (tokens->token[k] < N_SPECIAL)
             good = error_set(&call->error, "<s>, </s> and <pad> stand for no text and can't be translated");
-    return good || at_line(call, i);
+    return good || at_line(call, side, i);
 }
 
 /* ---- what comes out ---- */
@@ -274,7 +279,7 @@ bool call_score(Call *call)
         good = read_tokens(call, &call->source, i, true, &tokens);
         if (good) translator_append(t, &tokens, call->name, number_of(call, i), &source);
         good = good && read_tokens(call, &call->target, i, true, &tokens);
-        if (good) translator_append(t, &tokens, call->name, number_of(call, i), &target);
+        if (good) translator_append(t, &tokens, call->other_name, number_of(call, i), &target);
         if (good && sequences_length(&target, i) > longest) longest = sequences_length(&target, i);
     }
     call->norm = beam_norms(&arena, &t->limits, longest);
@@ -310,7 +315,7 @@ bool call_detokenize(Call *call)
     for (size_t i = 0; i < call->n && good && !call_stopped(call); i++) {
         const Text line = call_line(&call->source, i);
         tokens.n = call->text.n = call->shown.n = 0;
-        good = tokens_read(t->tokenizer, line.data, line.n, &tokens, &call->error) || at_line(call, i);
+        good = tokens_read(t->tokenizer, line.data, line.n, &tokens, &call->error) || at_line(call, &call->source, i);
         if (!good) break;
         tokenizer_decode(t->tokenizer, tokens.token, tokens.n, &call->text);
         take_text(call, i, tokens.n);

@@ -17,7 +17,7 @@ typedef struct Call {
     Context *context;
     ferry_result *result;
     ferry_call options;
-    const char *name;
+    const char *name, *other_name;
     Side source, target;
     size_t n;
     bool (*work)(struct Call *call);

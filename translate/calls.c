@@ -55,6 +55,7 @@ static bool check(Call *call, const ferry_call *options, bool has_targets, ferry
     abi_error(error, FERRY_OK, -1, "%s", "");
     if (!abi_read(&call->options, sizeof call->options, options, "ferry_call", error)) return false;
     call->name = call->options.name ? call->options.name : "text";
+    call->other_name = call->options.other_name ? call->options.other_name : call->name;
     if (!call->model) return abi_error(error, FERRY_USAGE, -1, "the model is NULL");
     if (call->model->process != getpid())
         return abi_error(error, FERRY_USAGE, -1,

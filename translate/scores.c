@@ -72,7 +72,7 @@ static Scores finish(Counts *counts)
                     .exact = 100.0 * (double)counts->n_exact / (double)counts->n};
 }
 
-static Scores compare(const TestSet *set, const Text *translation)
+Scores scores_of_set(const TestSet *set, const Text *translation)
 {
     Counts counts = {0};
     for (size_t i = 0; i < set->source.n; i++) {
@@ -132,7 +132,7 @@ bool scores_of(Translator *translator, const TestSet *set, const char *name, Sco
     for (size_t i = 0; i < n; i++) lines[i].data = (char *)lines_get(&set->source, i, &lines[i].n); /* lent, not owned */
     bool good = translator_lines(translator, lines, n, name, 1, out);
     mem_free(lines);
-    if (good) *scores = compare(set, out);
+    if (good) *scores = scores_of_set(set, out);
     if (good && translations) {
         *translations = out;
         return true;

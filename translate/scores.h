@@ -24,6 +24,9 @@ void scores_free_set(TestSet *set);
  * line by line. Unequal numbers of lines are an error that names both files. */
 bool scores_of_files(const char *hypothesis, const char *const *reference, int n, Scores *scores, Error *error);
 
+/* Compare translations of the source side, [n_sentences]. */
+Scores scores_of_set(const TestSet *set, const Text *translation);
+
 /* Translate the source side and compare. False if the translator's `stop` said so. *translations, if asked for, are the
  * translations, [n_sentences]; free each, and the array. */
 bool scores_of(Translator *translator, const TestSet *set, const char *name, Scores *scores, Text **translations);
