@@ -118,7 +118,8 @@ typedef struct ferry_call {
     const char *other_name;       /* of the prefixes or targets, for messages; NULL: as name */
     int64_t first_line;           /* the number of line 0, for messages and for what sampling draws; 0 means 1 */
     /* Called by the thread that called: first before the work begins, then some 50 times a second, with the lines that
-     * are done. Nonzero: give up; the call ends as soon as a token more is computed, with FERRY_CANCELLED. NULL: none. */
+     * are done. Nonzero: give up; it isn't called again, and the call ends with FERRY_CANCELLED as soon as a token more
+     * is computed. NULL: none. */
     int (*progress)(void *context, size_t n_done, size_t n);
     void *progress_context;
 } ferry_call;

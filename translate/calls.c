@@ -37,7 +37,7 @@ static void poll(void *context)
     Call *call = context;
     const size_t n_done = atomic_load_explicit(&call->n_done, memory_order_relaxed),
                  n = atomic_load_explicit(&call->n_to_do, memory_order_relaxed);
-    if (call->options.progress(call->options.progress_context, n_done, n))
+    if (!call_stopped(call) && call->options.progress(call->options.progress_context, n_done, n))
         atomic_store_explicit(&call->cancelled, true, memory_order_relaxed);
 }
 
