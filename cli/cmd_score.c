@@ -86,7 +86,8 @@ static ferry_result *score_block(Job *job, Block *block, Error *error)
     FERRY_INIT(failure);
     job->call.first_line = block->first;
     ferry_result *result = ferry_score(job->model, models_lines(&block->source), block->source.length,
-                                       models_lines(&block->target), block->target.length, block->target.n, &job->call, &failure);
+                                       models_lines(&block->target), block->target.length, block->target.n,
+                                       &job->call, &failure);
     models_warn(result);
     if (!result) models_failed(&failure, error);
     return result;

@@ -91,10 +91,11 @@ static bool translate_block(Job *job, Block *block, Error *error)
     job->call.first_line = block->first;
     job->call.prefixes = block->prefix.n ? prefix : NULL;
     job->call.prefix_lengths = block->prefix.length;
-    ferry_result *result = ferry_translate(job->model, source, block->source.length, block->source.n, &job->call, &failure);
+    const size_t *length = block->source.length;
+    ferry_result *result = ferry_translate(job->model, source, length, block->source.n, &job->call, &failure);
     const bool whole = result != NULL;
     if (!whole && failure.line > 0)
-        result = ferry_translate(job->model, source, block->source.length, (size_t)failure.line, &job->call, &again);
+        result = ferry_translate(job->model, source, length, (size_t)failure.line, &job->call, &again);
     progress_clear(&job->progress);
     const bool written = !result || write_result(job, block, result, error);
     ferry_free(result);
@@ -127,8 +128,8 @@ static bool check_n_best(const Options *options, int64_t n, Error *error)
         return error_usage(error, "--n-best lists what beam search finds; it doesn't go with decode.sample = yes");
     if (n > options->decode_beam)
         return error_usage(error,
-                           "--n-best %" PRId64 ": a beam of %" PRId64 " finds at most so many translations; set --beam %" PRId64
-                           " or more",
+                           "--n-best %" PRId64 ": a beam of %" PRId64
+                           " finds at most so many translations; set --beam %" PRId64 " or more",
                            n, options->decode_beam, n);
     return true;
 }

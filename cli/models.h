@@ -7,7 +7,8 @@
 #include "system/progress.h"
 #include "text/text.h"
 
-/* Open the models that the line names, with its settings, or their tokenizer alone. Close with ferry_close. NULL on error. */
+/* Open the models that the line names, with its settings, or their tokenizer alone. Close with ferry_close. NULL on
+ * error. */
 ferry_model *models_open(const CommandLine *line, bool tokenizer_only, Error *error);
 
 /* The options of an opened model, into *options. Free with options_free, also on error. */

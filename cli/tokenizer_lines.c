@@ -20,7 +20,8 @@ static void print(const ferry_result *result)
 }
 
 /* What comes before a line that can't be read is printed all the same. */
-static bool print_block(ferry_model *model, TokenizerLines *function, ModelLines *lines, const ferry_call *call, Error *error)
+static bool print_block(ferry_model *model, TokenizerLines *function, ModelLines *lines, const ferry_call *call,
+                        Error *error)
 {
     const char *const *line = models_lines(lines);
     ferry_error failure;
