@@ -51,7 +51,7 @@ typedef struct Row {
     const char *warning;  /* what it warns of, or NULL */
 } Row;
 
-#define PAIRS(count) .training = "training: " count " pairs, "
+#define PAIRS(count) .training = "training: " count " pair" /* or pairs */
 #define BLANK(count, lines, blank) \
     .training = "; skipped " #blank " of " #lines " lines: " #blank " with a blank source"
 #define REFUSED(why) .training = why, .training_code = 1
@@ -143,7 +143,7 @@ static const Row rows[] = {
     {"gzip's first byte, as text", PLAIN, B("\x1F one\n"), PAIRS("1"), .text = B("\x1F one\n")},
     {"a named pipe", PIPE, B("one\n\ntwo"), .training = "must name files, not standard input or a pipe", .training_code = 2,
      .text = B("one\n\ntwo\n")},
-    {"a folder", FOLDER, REFUSED("this is a folder, not a file"), .text = B(""), .fault = "this is a folder, not a file"},
+    {"a folder", FOLDER, .training = "is a folder; data.train_source must name files", .training_code = 1, .text = B(""), .fault = "this is a folder, not a file"},
     {"a missing file", MISSING, REFUSED("No such file"), .text = B(""), .fault = "No such file"},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows, ENOUGH = 1 << 30 };
