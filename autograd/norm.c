@@ -6,6 +6,29 @@
 #include "core/error.h"
 #include "core/threads.h"
 
+static size_t statistics_size(int rows)
+{
+    return 2 * (size_t)rows * sizeof(real);
+}
+
+/* Each tile's share of the gradients of gain and bias */
+static size_t partials_size(int rows, int cols)
+{
+    return 2 * (size_t)rows_tiles(rows) * (size_t)cols * sizeof(real);
+}
+
+/* Elements of a thread: a row of gradients, then the masks */
+static size_t backward_scratch(int cols)
+{
+    return (size_t)cols + rows_mask_size(cols);
+}
+
+Footprint norm_footprint(int n, int d_model, int n_threads)
+{
+    return (Footprint){.kept = (size_t)n * (size_t)d_model * sizeof(real) + statistics_size(n),
+                       .scratch = threads_scratch_size(n_threads, backward_scratch(d_model)) + partials_size(n, d_model)};
+}
+
 NormNode *norm_node(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)
 {
     CHECK(gain->cols == x->cols && bias->cols == x->cols, "norm of %d on [%d, %d]", gain->cols, x->rows, x->cols);
@@ -13,7 +36,7 @@ NormNode *norm_node(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)
     n->x = x;
     n->gain = gain;
     n->bias = bias;
-    n->statistics = arena_alloc(&tape->arena, 2 * (size_t)x->rows * sizeof(real));
+    n->statistics = arena_alloc(&tape->arena, statistics_size(x->rows));
     n->y = tape_tensor(tape, x->rows, x->cols);
     return n;
 }
@@ -24,7 +47,7 @@ void norm_forward(Tape *tape, Node *node)
     const Kernels *kernels = tape->compute.kernels;
     const int rows = n->y->rows, cols = n->y->cols, n_tiles = rows_tiles(rows);
     ArenaMark mark = arena_mark(&tape->arena);
-    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
+    ThreadScratch scratch = threads_scratch(&tape->arena, rows_mask_size(cols));
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++) {
         const real *drop = rows_mask(kernels, &n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
@@ -66,9 +89,8 @@ void norm_backward(Tape *tape, Node *node)
     const real *gy = tape_grad(tape, n->y), *gsum = n->z ? n->sum->grad : NULL; /* NULL: nothing else depends on the sum */
     const Destination gx = destination(tape, n->x), gz = n->z ? destination(tape, n->z) : gx;
     ArenaMark mark = arena_mark(&tape->arena);
-    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)(ROW_TILE + 1) * (size_t)cols);
-    /* each tile's share of the gradients of gain and bias */
-    real *partial = arena_zalloc(&tape->arena, 2 * (size_t)n_tiles * (size_t)cols * sizeof(real));
+    ThreadScratch scratch = threads_scratch(&tape->arena, backward_scratch(cols));
+    real *partial = arena_zalloc(&tape->arena, partials_size(rows, cols));
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++) {
         real *own = threads_scratch_self(&scratch), *ggain = partial + 2 * (size_t)tile * (size_t)cols;

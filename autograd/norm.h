@@ -2,7 +2,7 @@
 #ifndef FERRY_AUTOGRAD_NORM_H
 #define FERRY_AUTOGRAD_NORM_H
 
-#include "autograd/tape.h"
+#include "autograd/ops.h"
 
 typedef struct NormNode {
     Node node;
@@ -10,6 +10,9 @@ typedef struct NormNode {
     Dropout dropout;
     real *statistics; /* [N, 2] mean and 1 / deviation of each row */
 } NormNode;
+
+/* Without the sum */
+Footprint norm_footprint(int n, int d_model, int n_threads);
 
 /* y = layer norm of (x + dropout(z)) */
 void norm_forward(Tape *tape, Node *node);

@@ -32,7 +32,7 @@ static void run(Tape *tape, const ActivationNode *n, TileFunction *function)
     const Kernels *kernels = tape->compute.kernels;
     const int rows = n->y->rows, cols = n->y->cols, n_tiles = rows_tiles(rows);
     ArenaMark mark = arena_mark(&tape->arena);
-    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
+    ThreadScratch scratch = threads_scratch(&tape->arena, rows_mask_size(cols));
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++)
         function(kernels, n, (size_t)tile * ROW_TILE * (size_t)cols, (rows_end(tile, rows) - tile * ROW_TILE) * cols,
@@ -66,4 +66,10 @@ Tensor *activation(Tape *tape, Tensor *x, Activation kind, real dropout)
     n->y = tape_tensor(tape, x->rows, x->cols);
     tape_run(tape, &op_activation, &n->node);
     return n->y;
+}
+
+Footprint activation_footprint(int n, int cols, int n_threads)
+{
+    return (Footprint){.kept = (size_t)n * (size_t)cols * sizeof(real),
+                       .scratch = threads_scratch_size(n_threads, rows_mask_size(cols))};
 }

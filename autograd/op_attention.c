@@ -84,6 +84,13 @@ Tensor *attention(Tape *tape, Tensor *q, Tensor *k, Tensor *v, const Spans *q_sp
     return n->y;
 }
 
+Footprint attention_footprint(int n_q, int longest, int d_model, int heads, int n_threads)
+{
+    const size_t scratch = attention_scratch(longest, longest, d_model / heads);
+    return (Footprint){.kept = (size_t)n_q * (size_t)(d_model + heads) * sizeof(real),
+                       .scratch = threads_scratch_size(n_threads, scratch)};
+}
+
 Spans spans_of(Tape *tape, const Ragged *ragged)
 {
     int32_t *count = arena_alloc(&tape->arena, (size_t)ragged->n_seq * sizeof *count);

@@ -24,7 +24,7 @@ static void forward(Tape *tape, Node *node)
     const Kernels *kernels = tape->compute.kernels;
     const int cols = n->y->cols, rows = n->y->rows, n_tiles = rows_tiles(rows);
     ArenaMark mark = arena_mark(&tape->arena);
-    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
+    ThreadScratch scratch = threads_scratch(&tape->arena, rows_mask_size(cols));
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++) {
         const real *mask = rows_mask(kernels, &n->dropout, tile, rows, cols, threads_scratch_self(&scratch));
@@ -43,7 +43,7 @@ static void backward(Tape *tape, Node *node)
     const Kernels *kernels = tape->compute.kernels;
     const int cols = n->y->cols, rows = n->y->rows, n_tiles = rows_tiles(rows);
     ArenaMark mark = arena_mark(&tape->arena);
-    ThreadScratch scratch = threads_scratch(&tape->arena, (size_t)ROW_TILE * (size_t)cols);
+    ThreadScratch scratch = threads_scratch(&tape->arena, rows_mask_size(cols));
     real *masked = n->y->grad, *gtable = tape_grad(tape, n->table);
     if (n->dropout.threshold) {
         masked = arena_alloc(&tape->arena, (size_t)rows * (size_t)cols * sizeof(real));
@@ -88,4 +88,11 @@ Tensor *embedding(Tape *tape, Tensor *table, const Ragged *tokens, int first, re
     n->y = tape_tensor(tape, tokens->n_tokens, table->cols);
     tape_run(tape, &op_embedding, &n->node);
     return n->y;
+}
+
+Footprint embedding_footprint(int n, int d_model, int n_threads)
+{
+    const size_t y = (size_t)n * (size_t)d_model * sizeof(real); /* and its gradient, masked */
+    return (Footprint){.kept = y + (size_t)n * sizeof(int32_t),
+                       .scratch = y + threads_scratch_size(n_threads, rows_mask_size(d_model))};
 }

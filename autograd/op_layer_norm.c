@@ -11,3 +11,8 @@ Tensor *layer_norm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)
     tape_run(tape, &op_layer_norm, &n->node);
     return n->y;
 }
+
+Footprint layer_norm_footprint(int n, int d_model, int n_threads)
+{
+    return norm_footprint(n, d_model, n_threads);
+}

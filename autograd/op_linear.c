@@ -35,13 +35,19 @@ static void forward(Tape *tape, Node *node)
     arena_release(&tape->arena, mark);
 }
 
+/* Each tile's share of the gradient of the bias */
+static size_t partials_size(int rows, int cols)
+{
+    return (size_t)rows_tiles(rows) * (size_t)cols * sizeof(real);
+}
+
 /* One pass over the gradient of y, its last reader: the bias's gradient (gbias NULL: none), and rounding for the products. */
 static void sum_and_round(Tape *tape, Tensor *y, real *gbias, bool rounds)
 {
     const Kernels *kernels = tape->compute.kernels;
     const int n_tiles = rows_tiles(y->rows), cols = y->cols;
     ArenaMark mark = arena_mark(&tape->arena);
-    real *partial = arena_zalloc(&tape->arena, (size_t)n_tiles * (size_t)cols * sizeof(real));
+    real *partial = arena_zalloc(&tape->arena, partials_size(y->rows, cols));
 #pragma omp parallel for schedule(static) if (n_tiles > 1)
     for (int tile = 0; tile < n_tiles; tile++)
         for (int i = tile * ROW_TILE; i < rows_end(tile, y->rows); i++) {
@@ -90,4 +96,18 @@ Tensor *linear(Tape *tape, Tensor *x, Tensor *weight, Tensor *bias)
     n->y = tape_tensor(tape, x->rows, weight->rows);
     tape_run(tape, &op_linear, &n->node);
     return n->y;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+Footprint linear_footprint(int n, int in, int out)
+{
+    const Matmul y = {.kind = MATMUL_NT, .m = n, .n = out, .k = in, .b_stride = (size_t)in};
+    const Matmul gx = {.kind = MATMUL_NN, .m = n, .n = in, .k = out, .b_stride = (size_t)in};
+    const Matmul gw = {.kind = MATMUL_TN, .m = out, .n = in, .k = n, .b_stride = (size_t)in};
+    const size_t products = larger(matmul_scratch(&y), larger(matmul_scratch(&gx), matmul_scratch(&gw)));
+    return (Footprint){.kept = (size_t)n * (size_t)out * sizeof(real), .scratch = larger(products, partials_size(n, out))};
 }

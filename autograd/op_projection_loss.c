@@ -25,6 +25,23 @@ typedef struct LossNode {
     const MatmulWeights *packed; /* the weights, packed once for all chunks; NULL if OpenBLAS multiplies */
 } LossNode;
 
+/* Tokens whose logits exist at a time */
+static int chunk_tokens(int classes, int n_passes)
+{
+    const int size = CHUNK_ELEMENTS / classes / n_passes;
+    return size < MIN_CHUNK ? MIN_CHUNK : size > MAX_CHUNK ? MAX_CHUNK : size;
+}
+
+static size_t logits_size(int tokens, int n_passes, int classes)
+{
+    return (size_t)tokens * (size_t)n_passes * (size_t)classes * sizeof(real);
+}
+
+static size_t sums_size(int tokens)
+{
+    return 2 * (size_t)tokens * sizeof(double);
+}
+
 static void logits_of(Tape *tape, const LossNode *n, const real *x, int rows, real *logits)
 {
     const Tensor *w = n->weight;
@@ -111,11 +128,10 @@ static void forward(Tape *tape, Node *node)
 {
     LossNode *n = (LossNode *)node;
     const int classes = n->weight->rows;
-    int size = CHUNK_ELEMENTS / classes / n->n_passes;
-    size = size < MIN_CHUNK ? MIN_CHUNK : size > MAX_CHUNK ? MAX_CHUNK : size;
+    const int size = chunk_tokens(classes, n->n_passes);
     ArenaMark mark = arena_mark(&tape->arena);
-    real *logits = arena_alloc(&tape->arena, (size_t)(size * n->n_passes) * (size_t)classes * sizeof(real));
-    double *token_sums = arena_alloc(&tape->arena, 2 * (size_t)size * sizeof(double));
+    real *logits = arena_alloc(&tape->arena, logits_size(size, n->n_passes, classes));
+    double *token_sums = arena_alloc(&tape->arena, sums_size(size));
     n->packed = n->weight->packed;
     MatmulWeights here;
     if (!n->packed && (!tape->compute.blas || tape->precision != PRECISION_FP32)) {
@@ -183,4 +199,18 @@ Tensor *projection_loss_pairs(Tape *tape, Tensor *x, Tensor *weight, const int32
                               real scale, LossSums *sums)
 {
     return build(tape, 2, x, weight, label, smoothing, divergence, scale, sums);
+}
+
+Footprint projection_loss_footprint(int n, int n_passes, int d_model, int vocab_size)
+{
+    const Compute best = compute_best();
+    const int tokens = chunk_tokens(vocab_size, n_passes);
+    const Matmul gx = {.kind = MATMUL_NN, .m = tokens, .n = d_model, .k = vocab_size, .b_stride = (size_t)d_model};
+    const Matmul gw = {.kind = MATMUL_TN, .m = vocab_size, .n = d_model, .k = tokens, .b_stride = (size_t)d_model};
+    const size_t for_gx = matmul_scratch(&gx), for_gw = matmul_scratch(&gw);
+    return (Footprint){
+        .kept = ((size_t)n + (size_t)vocab_size) * (size_t)d_model * sizeof(real), /* their gradients */
+        .scratch = logits_size(tokens, n_passes, vocab_size) + sums_size(tokens) +
+                   matmul_weights_size(&best, PRECISION_FP32, vocab_size, d_model) + (for_gx > for_gw ? for_gx : for_gw),
+    };
 }

@@ -16,3 +16,10 @@ Tensor *residual_norm(Tape *tape, Tensor *x, Tensor *z, Tensor *gain, Tensor *bi
     if (sum) *sum = n->sum;
     return n->y;
 }
+
+Footprint residual_norm_footprint(int n, int d_model, int n_threads)
+{
+    Footprint f = norm_footprint(n, d_model, n_threads);
+    f.kept += (size_t)n * (size_t)d_model * sizeof(real); /* the sum */
+    return f;
+}

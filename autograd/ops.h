@@ -6,23 +6,35 @@
 #include "autograd/tape.h"
 #include "core/batch.h"
 
+/* What an op takes from the arena while it records, in bytes: `kept` until the next pass, `scratch` at most at a time while it
+ * runs forward or backward. Beside its builder, each op says what that is for its shapes, with so many threads and whatever of
+ * this machine computes; the node itself, and what is lost by alignment, come on top. */
+typedef struct Footprint {
+    size_t kept, scratch;
+} Footprint;
+
 /* y[N, D] = dropout(sqrt(D) table[token] + positions): table is [V, D]; the first token of each sentence stands at position
  * `first`. Vaswani et al. 2017, 3.4, 3.5 and 5.4. `tokens` must live as long as the pass. */
 Tensor *embedding(Tape *tape, Tensor *table, const Ragged *tokens, int first, real dropout);
+Footprint embedding_footprint(int n, int d_model, int n_threads);
 
 /* y[N, out] = x weight^T + bias: x is [N, in], weight [out, in], bias [1, out] or NULL. While not recording, each row's bits
  * depend on that row alone. */
 Tensor *linear(Tape *tape, Tensor *x, Tensor *weight, Tensor *bias);
+Footprint linear_footprint(int n, int in, int out);
 
 /* y = dropout(relu(x)) or dropout(gelu(x)); gelu in its exact form x (1 + erf(x / sqrt 2)) / 2. */
 typedef enum Activation { ACTIVATE_RELU, ACTIVATE_GELU } Activation;
 Tensor *activation(Tape *tape, Tensor *x, Activation kind, real dropout);
+Footprint activation_footprint(int n, int cols, int n_threads);
 
 /* y[N, D] = layer norm of x's rows with gain and bias [1, D] (Ba et al. 2016). */
 Tensor *layer_norm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
+Footprint layer_norm_footprint(int n, int d_model, int n_threads);
 
 /* s = x + dropout(z); y = layer norm of s. Returns y; *sum, if asked for, is s: the residual stream of Pre-LN. */
 Tensor *residual_norm(Tape *tape, Tensor *x, Tensor *z, Tensor *gain, Tensor *bias, real dropout, Tensor **sum);
+Footprint residual_norm_footprint(int n, int d_model, int n_threads);
 
 /* Which rows of a matrix belong to each sentence: start[s] .. start[s] + count[s] - 1. */
 typedef struct Spans {
@@ -38,6 +50,8 @@ Spans spans_of(Tape *tape, const Ragged *ragged);
  * n_k - n_q + i. Dropout is on the weights. Spans must live as long as the pass. */
 Tensor *attention(Tape *tape, Tensor *q, Tensor *k, Tensor *v, const Spans *q_spans, const Spans *k_spans, int heads,
                   bool causal, real dropout);
+/* longest: queries or keys of a sentence at most. */
+Footprint attention_footprint(int n_q, int longest, int d_model, int heads, int n_threads);
 
 /* What projection_loss counts, besides the loss itself. Sums over tokens. */
 typedef struct LossSums {
@@ -56,5 +70,7 @@ Tensor *projection_loss(Tape *tape, Tensor *x, Tensor *weight, const int32_t *la
  * KL(p || q) + KL(q || p) of their distributions. label is [N]; all else as projection_loss. */
 Tensor *projection_loss_pairs(Tape *tape, Tensor *x, Tensor *weight, const int32_t *label, real smoothing, real divergence,
                               real scale, LossSums *sums);
+/* Of both: n rows of x, in n_passes passes. */
+Footprint projection_loss_footprint(int n, int n_passes, int d_model, int vocab_size);
 
 #endif

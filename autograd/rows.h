@@ -13,6 +13,12 @@ static inline int rows_tiles(int rows)
     return (rows + ROW_TILE - 1) / ROW_TILE;
 }
 
+/* Elements of a thread's scratch for the masks of a tile's rows */
+static inline size_t rows_mask_size(int cols)
+{
+    return (size_t)ROW_TILE * (size_t)cols;
+}
+
 static inline int rows_end(int tile, int rows)
 {
     return (tile + 1) * ROW_TILE < rows ? (tile + 1) * ROW_TILE : rows;

@@ -114,12 +114,27 @@ static int least(int a, int b)
 
 /* A long inner dimension (a weight gradient: few rows, as many terms as tokens) is cut into chunks of fixed length; the
  * partial products are added in order. */
+static bool splits_inner(const Matmul *p)
+{
+    return p->k >= 2 * K_CHUNK && p->m <= 2 * TILE && p->n <= 2 * TILE;
+}
+
+static int inner_chunks(const Matmul *p)
+{
+    return (p->k + K_CHUNK - 1) / K_CHUNK;
+}
+
+size_t blas_scratch(const Matmul *p)
+{
+    return splits_inner(p) ? (size_t)p->m * (size_t)p->n * (size_t)inner_chunks(p) * sizeof(real) : 0;
+}
+
 static void split_inner(const Blas *blas, const Matmul *p, Arena *arena)
 {
-    const int n_chunks = (p->k + K_CHUNK - 1) / K_CHUNK;
+    const int n_chunks = inner_chunks(p);
     const size_t size = (size_t)p->m * (size_t)p->n;
     ArenaMark mark = arena_mark(arena);
-    real *partial = arena_alloc(arena, size * (size_t)n_chunks * sizeof(real));
+    real *partial = arena_alloc(arena, blas_scratch(p));
 #pragma omp parallel for schedule(dynamic, 1)
     for (int chunk = 0; chunk < n_chunks; chunk++)
         tile_product(blas, p, 0, p->m, 0, p->n, chunk * K_CHUNK, least(p->k, (chunk + 1) * K_CHUNK),
@@ -139,7 +154,7 @@ static void split_inner(const Blas *blas, const Matmul *p, Arena *arena)
 
 void blas_matmul(const Blas *blas, const Matmul *p, Arena *arena)
 {
-    if (p->k >= 2 * K_CHUNK && p->m <= 2 * TILE && p->n <= 2 * TILE) {
+    if (splits_inner(p)) {
         split_inner(blas, p, arena);
         return;
     }

@@ -23,6 +23,9 @@ const Blas *blas_load(Error *error);
 /* C = init + A B by tiles, each one single-threaded call. See core/matmul.h. */
 void blas_matmul(const Blas *blas, const Matmul *product, Arena *arena);
 
+/* Bytes that it takes from the arena meanwhile. */
+size_t blas_scratch(const Matmul *product);
+
 /* A x B, single-threaded, the size of one call as given: for measuring the machine's peak. */
 void blas_gemm(const Blas *blas, const Matmul *product);
 

@@ -26,6 +26,18 @@ void matmul(const Compute *compute, const Matmul *p, Arena *arena)
     else products[p->precision]->multiply(compute, p, arena);
 }
 
+size_t matmul_scratch(const Matmul *p)
+{
+    const Compute best = compute_best(); /* sets with narrower vectors take no more */
+    size_t most = blas_scratch(p);
+    for (int precision = 0; precision < N_PRECISIONS; precision++) {
+        const Product *product = products[precision];
+        const size_t bytes = product && product->multiply ? product->scratch(&best, p) : 0;
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
 void matmul_round_rows(const Compute *compute, int m, int k, real *rows, size_t stride)
 {
 #ifdef FERRY_FP64

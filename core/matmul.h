@@ -40,6 +40,9 @@ typedef struct Matmul {
  * inside a parallel region. */
 void matmul(const struct Compute *compute, const Matmul *product, Arena *arena);
 
+/* Bytes that it takes at most, whatever of this machine computes; what counts of the product are kind, m, n, k, b_stride. */
+size_t matmul_scratch(const Matmul *product);
+
 /* Round rows of fp32 to bf16 where they lie, each in the first half of its place: for products that take them as A, a_stride
  * unchanged, which then need not convert them. One thread; `rows` is as wide as a_stride or less. */
 void matmul_round_rows(const struct Compute *compute, int m, int k, real *rows, size_t stride);

@@ -101,10 +101,15 @@ static size_t size(const Compute *compute, int n, int k)
     return (size_t)((n + UNIT_PANEL - 1) / UNIT_PANEL) * UNIT_PANEL * padded(k) * sizeof(int32_t);
 }
 
+static size_t scratch(const Compute *compute, const Matmul *p)
+{
+    return size(compute, p->n, p->k);
+}
+
 static void multiply(const Compute *compute, const Matmul *p, Arena *arena)
 {
     ArenaMark mark = arena_mark(arena);
-    int32_t *panels = arena_alloc(arena, size(compute, p->n, p->k));
+    int32_t *panels = arena_alloc(arena, scratch(compute, p));
     pack_panels(compute->packing, p->n, p->k, p->b, p->b_stride, p->kind == MATMUL_NT, panels);
     const Operands o = {.unit = compute->unit[PRECISION_BF16], .packing = compute->packing, .panels = panels,
                         .transposed = p->kind == MATMUL_TN};
@@ -124,5 +129,5 @@ static void packed(const Matmul *p, const MatmulWeights *weights, Arena *arena)
     tiles_run(p, UNIT_PANEL, tile, &o);
 }
 
-const Product product_bf16 = {.multiply = multiply, .size = size, .pack = pack, .packed = packed};
+const Product product_bf16 = {.multiply = multiply, .scratch = scratch, .size = size, .pack = pack, .packed = packed};
 #endif

@@ -69,6 +69,11 @@ static bool is_packed(const Kernels *kernels, const Matmul *p)
     return p->kind != MATMUL_NT && p->n % kernels->panel == 0 && p->b_stride * sizeof(real) <= 4096;
 }
 
+static size_t scratch(const Compute *compute, const Matmul *p)
+{
+    return is_packed(compute->kernels, p) ? 0 : panels_size(compute->kernels, p->n, p->k) * sizeof(real);
+}
+
 static void multiply(const Compute *compute, const Matmul *p, Arena *arena)
 {
     const Kernels *kernels = compute->kernels;
@@ -76,7 +81,7 @@ static void multiply(const Compute *compute, const Matmul *p, Arena *arena)
     Operands o = {.kernels = kernels, .a = p->a, .a_row = p->a_stride, .a_k = 1, .b = p->b,
                   .panel_stride = (size_t)kernels->panel, .b_row = p->b_stride};
     if (!is_packed(kernels, p)) {
-        real *packed = arena_alloc(arena, panels_size(kernels, p->n, p->k) * sizeof(real));
+        real *packed = arena_alloc(arena, scratch(compute, p));
         pack_panels(kernels, p->n, p->k, p->b, p->b_stride, p->kind == MATMUL_NT, packed);
         o = panels_of(kernels, p, packed);
     }
@@ -106,4 +111,4 @@ static void packed(const Matmul *product, const MatmulWeights *weights, Arena *a
     tiles_run(product, weights->kernels->panel, tile, &o);
 }
 
-const Product product_real = {.multiply = multiply, .size = size, .pack = pack, .packed = packed};
+const Product product_real = {.multiply = multiply, .scratch = scratch, .size = size, .pack = pack, .packed = packed};

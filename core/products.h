@@ -9,6 +9,8 @@
 typedef struct Product {
     /* C = init + A B, none of it packed before; NULL: this format needs packed weights. */
     void (*multiply)(const Compute *compute, const Matmul *product, Arena *arena);
+    /* Bytes that it takes from the arena meanwhile. */
+    size_t (*scratch)(const Compute *compute, const Matmul *product);
     /* Bytes that weights take; pack them into weights->panels. */
     size_t (*size)(const Compute *compute, int n, int k);
     void (*pack)(int n, int k, const real *b, size_t b_stride, MatmulWeights *weights);

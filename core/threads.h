@@ -13,6 +13,8 @@ void threads_set(int n);
  * may use OpenMP, too. */
 int threads_begin(int n);
 void threads_end(int before);
+/* How many a parallel region that the calling thread begins has at most: inside of another region, one, unless OpenMP was told to
+ * nest them. */
 int threads_count(void);
 /* The calling thread's number inside a parallel region, 0 outside. */
 int threads_self(void);
@@ -24,6 +26,8 @@ typedef struct ThreadScratch {
     size_t stride; /* elements from one thread's to the next one's */
 } ThreadScratch;
 
+/* Bytes that it takes for n threads */
+size_t threads_scratch_size(int n_threads, size_t elements);
 ThreadScratch threads_scratch(Arena *arena, size_t elements);
 /* The calling thread's part */
 real *threads_scratch_self(const ThreadScratch *scratch);

@@ -57,11 +57,26 @@ START_TEST(a_step)
 }
 END_TEST
 
+/* Each thread has scratch of its own: more threads than this machine has processors. */
+START_TEST(a_step_with_many_threads)
+{
+    static const struct Case large = {{.vocab_size = 2000, .d_model = 512, .d_ff = 2048, .heads = 8, .encoder_layers = 2,
+                                       .decoder_layers = 1, .tie = MODEL_TIE_ALL}, 32, 20, 29}; /* some 800 tokens */
+    static const int threads[] = {1, 16, 64};
+    threads_set(threads[_i]);
+    check_case(&large, true);
+    check_case(&large, false);
+    check_case(&cases[5], true);
+    check_case(&cases[6], true);
+}
+END_TEST
+
 Suite *suite_footprint(void)
 {
     Suite *suite = suite_create("footprint");
     TCase *tcase = tcase_create("footprint");
     tcase_add_loop_test(tcase, a_step, 0, (int)(sizeof cases / sizeof *cases));
+    tcase_add_loop_test(tcase, a_step_with_many_threads, 0, 3);
     suite_add_tcase(suite, tcase);
     return suite;
 }

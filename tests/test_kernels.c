@@ -548,6 +548,10 @@ START_TEST(threads_and_their_scratch)
     }
     threads_set(0);
     ck_assert_int_eq(threads_count(), 3);
+    int inside[3] = {0}; /* what runs there is alone: it needs no scratch for others */
+#pragma omp parallel num_threads(3)
+    inside[threads_self()] = threads_count();
+    for (int t = 0; t < 3; t++) ck_assert_int_eq(inside[t], 1);
     threads_set(usual);
 }
 END_TEST
