@@ -38,12 +38,12 @@ void learner_free(Learner *learner)
     mem_free(learner);
 }
 
-bool learner_add_symbols(Learner *learner, const FileList *symbols, Error *error)
+bool learner_add_symbols(Learner *learner, const Words *symbols, Error *error)
 {
     for (int i = 0; i < symbols->n; i++)
-        if (tokenizer_add_symbol(learner->base, symbols->path[i], strlen(symbols->path[i])) < 0)
+        if (tokenizer_add_symbol(learner->base, symbols->word[i], strlen(symbols->word[i])) < 0)
             return error_usage(error, "'%s' can't be a symbol: it must be new, have two characters or more and at most %d "
-                               "bytes, be normalized (NFC), and not look like <s> or <0xFF>", symbols->path[i],
+                               "bytes, be normalized (NFC), and not look like <s> or <0xFF>", symbols->word[i],
                                TOKENIZER_MAX_BYTES - 1);
     return true;
 }

@@ -24,7 +24,7 @@ typedef struct Learner Learner;
 
 Learner *learner_new(void);
 /* Before any text: keep these strings whole (see data/tokenizer.h). A usage error names what can't be a symbol. */
-bool learner_add_symbols(Learner *learner, const FileList *symbols, Error *error);
+bool learner_add_symbols(Learner *learner, const Words *symbols, Error *error);
 /* Before any text: learn a tokenizer of words. The most frequent become tokens, ties by their bytes, as many as the
  * vocabulary takes; the others are left to their bytes. */
 void learner_set_words(Learner *learner);

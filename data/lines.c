@@ -262,33 +262,6 @@ int lines_next(LineReader *reader, const char **line, size_t *length, Error *err
     }
 }
 
-/* ---- lists of files ---- */
-
-FileList lines_file_list(const char *value)
-{
-    FileList files = {0};
-    int capacity = 0;
-    while (*(value += strspn(value, " \t"))) {
-        char *path = mem_alloc(strlen(value) + 1);
-        size_t n = 0;
-        for (; *value && *value != ' ' && *value != '\t'; value++) {
-            if (value[0] == '\\' && value[1] == ' ') value++;
-            path[n++] = *value;
-        }
-        path[n] = 0;
-        ARRAY_RESERVE(files.path, files.n, capacity);
-        files.path[files.n++] = path;
-    }
-    return files;
-}
-
-void lines_file_list_free(FileList *files)
-{
-    for (int i = 0; i < files->n; i++) mem_free(files->path[i]);
-    mem_free(files->path);
-    *files = (FileList){0};
-}
-
 /* ---- whole files ---- */
 
 static bool read_file(LineReader *reader, bool normalize, LineArray *lines, Error *error)
@@ -311,13 +284,13 @@ static bool read_file(LineReader *reader, bool normalize, LineArray *lines, Erro
     return status == 0;
 }
 
-bool lines_read_all(const FileList *files, bool normalize, LineArray *lines, Error *error)
+bool lines_read_all(const Words *files, bool normalize, LineArray *lines, Error *error)
 {
     LineArray new = {0};
     ARRAY_RESERVE(new.start, new.n, new.start_capacity);
     new.start[0] = 0;
     for (int i = 0; i < files->n; i++) {
-        LineReader *reader = lines_open(files->path[i], error);
+        LineReader *reader = lines_open(files->word[i], error);
         bool good = reader && read_file(reader, normalize, &new, error);
         lines_close(reader);
         if (!good) {

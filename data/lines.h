@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "text/text.h"
+#include "text/words.h"
 
 /* Reads one file line by line. A line ends at \n only, and one \r before that is dropped; all else, NUL, a lone \r, \v, \f,
  * U+0085 and U+2028 too, is text. A last line without \n is a line. A byte order mark (EF BB BF) at the very start is
@@ -30,17 +31,6 @@ const char *lines_name(const LineReader *reader);
 /* NULL is allowed. */
 void lines_close(LineReader *reader);
 
-/* The value of an option that names files: names separated by blanks (spaces, tabs), in which backslash-space is a space.
- * Any other backslash stands for itself. */
-typedef struct FileList {
-    char **path; /* [n] */
-    int n;
-} FileList;
-
-/* Never fails; n is 0 if `value` is blank. Free with lines_file_list_free. */
-FileList lines_file_list(const char *value);
-void lines_file_list_free(FileList *files);
-
 /* Whole files in memory: line i is text[start[i]] .. text[start[i + 1] - 1]. */
 typedef struct LineArray {
     Text text;
@@ -50,7 +40,7 @@ typedef struct LineArray {
 
 /* All lines of the files, one file after the other, as they are or (`normalize`) in normal form. Free with lines_array_free.
  * */
-bool lines_read_all(const FileList *files, bool normalize, LineArray *lines, Error *error);
+bool lines_read_all(const Words *files, bool normalize, LineArray *lines, Error *error);
 const char *lines_get(const LineArray *lines, size_t i, size_t *length);
 void lines_array_free(LineArray *lines);
 

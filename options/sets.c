@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "data/lines.h"
+#include "text/words.h"
 
 /* The comma that ends the first file name, or NULL. */
 static const char *find_comma(const char *text)
@@ -38,17 +38,17 @@ static bool parse_one(NamedSet *set, const char *text, Error *error)
 
 bool sets_parse(NamedSets *sets, const char *value, Error *error)
 {
-    FileList list = lines_file_list(value);
+    Words list = words_split(value);
     *sets = (NamedSets){.set = mem_alloc((size_t)list.n * sizeof *sets->set)};
     bool good = true;
     for (int i = 0; i < list.n && good; i++) {
-        good = parse_one(&sets->set[i], list.path[i], error);
+        good = parse_one(&sets->set[i], list.word[i], error);
         sets->n += good;
         for (int k = 0; k < i && good; k++)
             if (!strcmp(sets->set[k].name, sets->set[i].name))
                 good = error_usage(error, "data.tests has two sets of the name '%s'", sets->set[i].name);
     }
-    lines_file_list_free(&list);
+    words_free(&list);
     if (!good) sets_free(sets);
     return good;
 }

@@ -61,7 +61,7 @@ void temp_gzip(Text *out, const void *bytes, size_t n)
     deflateEnd(&z);
 }
 
-FileList temp_list(char **path)
+Words temp_list(char **path)
 {
-    return (FileList){.path = path, .n = 1};
+    return (Words){.word = path, .n = 1};
 }

@@ -19,6 +19,6 @@ void temp_put(const char *root, const char *path, const char *text);
 void temp_gzip(Text *out, const void *bytes, size_t n);
 
 /* A list of one file. */
-FileList temp_list(char **path);
+Words temp_list(char **path);
 
 #endif

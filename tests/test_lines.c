@@ -357,15 +357,15 @@ END_TEST
 
 START_TEST(file_lists)
 {
-    FileList none = lines_file_list(" \t ");
+    Words none = words_split(" \t ");
     ck_assert_int_eq(none.n, 0);
-    lines_file_list_free(&none);
-    FileList files = lines_file_list("  a.gz\tsome\\ folder/b\\n  \\ c\\");
+    words_free(&none);
+    Words files = words_split("  a.gz\tsome\\ folder/b\\n  \\ c\\");
     ck_assert_int_eq(files.n, 3);
-    ck_assert_str_eq(files.path[0], "a.gz");
-    ck_assert_str_eq(files.path[1], "some folder/b\\n");
-    ck_assert_str_eq(files.path[2], " c\\");
-    lines_file_list_free(&files);
+    ck_assert_str_eq(files.word[0], "a.gz");
+    ck_assert_str_eq(files.word[1], "some folder/b\\n");
+    ck_assert_str_eq(files.word[2], " c\\");
+    words_free(&files);
 }
 END_TEST
 
@@ -374,7 +374,7 @@ START_TEST(whole_files)
     Error error = {0};
     char *folder = temp_folder();
     char *path[] = {temp_file(folder, "a", BYTES(" one \n\nthree")), temp_file(folder, "b", BYTES("e\xCC\x81\tx\r\n"))};
-    FileList files = {.path = path, .n = 2};
+    Words files = {.word = path, .n = 2};
     LineArray raw, normal;
     ck_assert(lines_read_all(&files, false, &raw, &error) && lines_read_all(&files, true, &normal, &error));
     static const char *const raw_lines[] = {" one ", "", "three", "e\xCC\x81\tx"};

@@ -62,10 +62,10 @@ static Tokenizer *through_a_file(const Tokenizer *tokenizer)
 static Learner *learner_of(const char *symbols)
 {
     Error error = {0};
-    FileList list = lines_file_list(symbols);
+    Words list = words_split(symbols);
     Learner *learner = learner_new();
     ck_assert_msg(learner_add_symbols(learner, &list, &error), "%s", error.text);
-    lines_file_list_free(&list);
+    words_free(&list);
     return learner;
 }
 
@@ -127,9 +127,9 @@ START_TEST(what_can_be_no_symbol)
     tokenizer_free(tokenizer);
     Learner *learner = learner_new();
     Error error = {0};
-    FileList list = lines_file_list("<2fr> <s>");
+    Words list = words_split("<2fr> <s>");
     ck_assert(!learner_add_symbols(learner, &list, &error) && error.code == ERROR_USAGE && strstr(error.text, "'<s>'"));
-    lines_file_list_free(&list);
+    words_free(&list);
     learner_free(learner);
 }
 END_TEST

@@ -18,10 +18,10 @@
 /* ---- files ---- */
 
 /* All files are there, and none is standard input or a pipe, which can't be read twice. */
-static bool check_files(const FileList *files, const char *option, bool allows_stdin, Error *error)
+static bool check_files(const Words *files, const char *option, bool allows_stdin, Error *error)
 {
     for (int i = 0; i < files->n; i++) {
-        const char *path = files->path[i];
+        const char *path = files->word[i];
         struct stat status;
         const bool is_stdin = !strcmp(path, "-");
         if (is_stdin && allows_stdin) continue;
@@ -96,11 +96,11 @@ static bool compare_stdin(const char *path, Error *error)
 }
 
 /* Put the name of the copy in place of "-". Without a folder, see only that "-" comes once. */
-static bool settle_stdin(Corpora *corpora, FileList *pairs, const char *folder, bool resumes, Error *error)
+static bool settle_stdin(Corpora *corpora, Words *pairs, const char *folder, bool resumes, Error *error)
 {
     int found = -1;
     for (int i = 0; i < pairs->n; i++) {
-        if (strcmp(pairs->path[i], "-")) continue;
+        if (strcmp(pairs->word[i], "-")) continue;
         if (found >= 0) return error_usage(error, "data.train_pairs names standard input (\"-\") twice");
         found = i;
     }
@@ -112,8 +112,8 @@ static bool settle_stdin(Corpora *corpora, FileList *pairs, const char *folder, 
         mem_free(copy);
         copy = mem_string(file_temporary(corpora->new_copy));
     }
-    mem_free(pairs->path[found]);
-    corpora->copy = pairs->path[found] = copy;
+    mem_free(pairs->word[found]);
+    corpora->copy = pairs->word[found] = copy;
     return good;
 }
 
@@ -125,9 +125,9 @@ bool corpora_commit(Corpora *corpora, Error *error)
 }
 
 /* The corpora of two lists of files take the files' names. */
-static bool add_two_sides(Corpora *corpora, FileList *source, FileList *target, const char *which, Error *error)
+static bool add_two_sides(Corpora *corpora, Words *source, Words *target, const char *which, Error *error)
 {
-    const FileList *missing = !source->n ? source : !target->n ? target : NULL;
+    const Words *missing = !source->n ? source : !target->n ? target : NULL;
     if (missing)
         return error_usage(error, "data.%s_%s is not set; name the text files in the configuration or by --set "
                            "data.%s_%s=FILE", which, missing == source ? "source" : "target", which,
@@ -136,15 +136,15 @@ static bool add_two_sides(Corpora *corpora, FileList *source, FileList *target, 
         return error_usage(error, "there are %d source file%s but %d target file%s: file n of one side goes with file n of "
                            "the other", source->n, plural(source->n), target->n, plural(target->n));
     for (int i = 0; i < source->n; i++) {
-        corpora->corpus[corpora->n++] = (Corpus){.source = source->path[i], .target = target->path[i], .weight = 1};
-        source->path[i] = target->path[i] = NULL;
+        corpora->corpus[corpora->n++] = (Corpus){.source = source->word[i], .target = target->word[i], .weight = 1};
+        source->word[i] = target->word[i] = NULL;
     }
     return true;
 }
 
 static bool set_weights(Corpora *corpora, const char *value, Error *error)
 {
-    FileList weights = lines_file_list(value);
+    Words weights = words_split(value);
     bool good = !weights.n || weights.n == corpora->n;
     if (!good)
         error_usage(error, "data.train_weight has %d number%s, not %d: it takes one for each file of data.train_source, "
@@ -152,19 +152,19 @@ static bool set_weights(Corpora *corpora, const char *value, Error *error)
     double sum = 0;
     for (int i = 0; i < weights.n && good; i++) {
         double *weight = &corpora->corpus[i].weight;
-        good = number_read_real(weights.path[i], weight) && *weight >= 0 && *weight <= 1e6;
+        good = number_read_real(weights.word[i], weight) && *weight >= 0 && *weight <= 1e6;
         if (good) sum += *weight;
-        else error_usage(error, "data.train_weight: '%s': expected a number from 0 to 1e6", weights.path[i]);
+        else error_usage(error, "data.train_weight: '%s': expected a number from 0 to 1e6", weights.word[i]);
     }
     if (good && weights.n && sum <= 0) good = error_usage(error, "data.train_weight leaves nothing: all weights are 0");
-    lines_file_list_free(&weights);
+    words_free(&weights);
     return good;
 }
 
 bool corpora_training(Corpora *corpora, const Options *o, const char *folder, bool resumes, Error *error)
 {
-    FileList source = lines_file_list(o->data_train_source), target = lines_file_list(o->data_train_target);
-    FileList pairs = lines_file_list(o->data_train_pairs);
+    Words source = words_split(o->data_train_source), target = words_split(o->data_train_target);
+    Words pairs = words_split(o->data_train_pairs);
     *corpora = (Corpora){.corpus = mem_zalloc((size_t)(source.n + pairs.n) * sizeof *corpora->corpus)};
     bool good = settle_stdin(corpora, &pairs, folder, resumes, error) &&
                 check_files(&source, "data.train_source", false, error) &&
@@ -172,25 +172,25 @@ bool corpora_training(Corpora *corpora, const Options *o, const char *folder, bo
                 check_files(&pairs, "data.train_pairs", !folder, error);
     if (good && (source.n || target.n || !pairs.n)) good = add_two_sides(corpora, &source, &target, "train", error);
     for (int i = 0; i < pairs.n && good; i++) {
-        corpora->corpus[corpora->n++] = (Corpus){.source = pairs.path[i], .weight = 1};
-        pairs.path[i] = NULL;
+        corpora->corpus[corpora->n++] = (Corpus){.source = pairs.word[i], .weight = 1};
+        pairs.word[i] = NULL;
     }
     good = good && set_weights(corpora, o->data_train_weight, error);
-    lines_file_list_free(&source);
-    lines_file_list_free(&target);
-    lines_file_list_free(&pairs);
+    words_free(&source);
+    words_free(&target);
+    words_free(&pairs);
     return good;
 }
 
 bool corpora_validation(Corpora *corpora, const Options *o, Error *error)
 {
-    FileList source = lines_file_list(o->data_valid_source), target = lines_file_list(o->data_valid_target);
+    Words source = words_split(o->data_valid_source), target = words_split(o->data_valid_target);
     *corpora = (Corpora){.corpus = mem_zalloc((size_t)source.n * sizeof *corpora->corpus)};
     const bool good = (!source.n && !target.n) || (check_files(&source, "data.valid_source", false, error) &&
                                                    check_files(&target, "data.valid_target", false, error) &&
                                                    add_two_sides(corpora, &source, &target, "valid", error));
-    lines_file_list_free(&source);
-    lines_file_list_free(&target);
+    words_free(&source);
+    words_free(&target);
     return good;
 }
 
@@ -209,10 +209,10 @@ void corpora_free(Corpora *corpora)
 
 static bool prepare(Learner *learner, const Options *o, Error *error)
 {
-    FileList symbols = lines_file_list(o->data_symbols);
+    Words symbols = words_split(o->data_symbols);
     const bool good = learner_add_symbols(learner, &symbols, error) || error_context(error, "data.symbols");
     if (o->data_tokenized == TOKENIZED_YES) learner_set_words(learner);
-    lines_file_list_free(&symbols);
+    words_free(&symbols);
     return good;
 }
 
@@ -288,7 +288,7 @@ static bool check_tests(const Options *o, Error *error)
     NamedSets tests = {0};
     bool good = sets_parse(&tests, o->data_tests, error);
     for (int i = 0; i < tests.n && good; i++) {
-        FileList files = {.path = (char *[]){tests.set[i].source, tests.set[i].reference}, .n = 2};
+        Words files = {.word = (char *[]){tests.set[i].source, tests.set[i].reference}, .n = 2};
         good = check_files(&files, "data.tests", false, error);
     }
     sets_free(&tests);

@@ -17,14 +17,14 @@ static bool check_lines(const char *name, size_t n, const char *other, size_t n_
 
 bool scores_read_set(TestSet *set, const char *source_files, const char *reference_files, Error *error)
 {
-    FileList source = lines_file_list(source_files), reference = lines_file_list(reference_files);
+    Words source = words_split(source_files), reference = words_split(reference_files);
     *set = (TestSet){0};
     const bool good = lines_read_all(&source, false, &set->source, error) &&
                       lines_read_all(&reference, false, &set->reference, error) &&
                       check_lines(source_files, set->source.n, reference_files, set->reference.n, "translate", error);
     if (!good) scores_free_set(set);
-    lines_file_list_free(&source);
-    lines_file_list_free(&reference);
+    words_free(&source);
+    words_free(&reference);
     return good;
 }
 
@@ -101,7 +101,7 @@ static Scores compare_lines(const LineArray *hypothesis, const LineArray *refere
 static bool read_one(const char *path, LineArray *lines, Error *error)
 {
     char *name = mem_string(path);
-    const bool good = lines_read_all(&(FileList){.path = &name, .n = 1}, false, lines, error);
+    const bool good = lines_read_all(&(Words){.word = &name, .n = 1}, false, lines, error);
     mem_free(name);
     return good;
 }

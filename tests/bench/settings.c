@@ -14,9 +14,9 @@ const char *settings_text(const char *name, const char *standard)
     return value && *value ? value : standard;
 }
 
-bool settings_words(const char *name, const char *standard, Words *words, Error *error)
+bool settings_words(const char *name, const char *standard, Settings *words, Error *error)
 {
-    *words = (Words){.text = mem_string(settings_text(name, standard))};
+    *words = (Settings){.text = mem_string(settings_text(name, standard))};
     char *rest = words->text, *word;
     while ((word = strtok_r(rest, " \t\n", &rest))) {
         if (words->n == SETTINGS_MOST) {
@@ -28,15 +28,15 @@ bool settings_words(const char *name, const char *standard, Words *words, Error 
     return true;
 }
 
-void settings_free(Words *words)
+void settings_free(Settings *words)
 {
     mem_free(words->text);
-    *words = (Words){.n = 0};
+    *words = (Settings){.n = 0};
 }
 
 bool settings_ints(const char *name, const char *standard, int least, int most, int *values, int *n, Error *error)
 {
-    Words words;
+    Settings words;
     if (!settings_words(name, standard, &words, error)) return false;
     bool good = words.n > 0 || error_usage(error, "%s is blank", name);
     for (int i = 0; i < words.n && good; i++) {

@@ -11,13 +11,13 @@ enum { SETTINGS_MOST = 32 };
 
 const char *settings_text(const char *name, const char *standard);
 /* Words separated by blanks, SETTINGS_MOST at most; free them with settings_free (on success). None if both are "". */
-typedef struct Words {
+typedef struct Settings {
     const char *word[SETTINGS_MOST]; /* [n], in `text` */
     int n;
     char *text;
-} Words;
-bool settings_words(const char *name, const char *standard, Words *words, Error *error);
-void settings_free(Words *words);
+} Settings;
+bool settings_words(const char *name, const char *standard, Settings *words, Error *error);
+void settings_free(Settings *words);
 /* Whole numbers from `least` to `most`, separated by blanks. */
 bool settings_ints(const char *name, const char *standard, int least, int most, int *values, int *n, Error *error);
 bool settings_int(const char *name, const char *standard, int least, int most, int *value, Error *error);

@@ -22,7 +22,7 @@ static const char *threads_text(int n)
 }
 
 typedef struct Plan {
-    Words shapes;
+    Settings shapes;
     int threads[SETTINGS_MOST];
     int n_threads, repeat;
     double seconds;

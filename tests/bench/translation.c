@@ -31,7 +31,7 @@ static bool open_run(Run *run, const char *folder, Error *error)
     OptionSetting setting[MOST_SETTINGS] = {{"decode.beam", "1"}};
     OptionSettings settings = {.home = "decode", .setting = setting, .n = 1};
     const char *precision = settings_text("PRECISION", "");
-    Words set;
+    Settings set;
     if (!settings_words("SET", "", &set, error)) return false;
     if (*precision) setting[settings.n++] = (OptionSetting){"decode.precision", precision};
     bool good = true;
