@@ -46,8 +46,8 @@ static bool named(const CommandLine *line, const char *run, Paths *paths, Error 
     return good;
 }
 
-/* The newest `last` of the run's checkpoints that were due by checkpoint_every: so the mean doesn't depend on where training was
- * interrupted. 0: as many as it keeps, without an older one that stayed because it is the best. */
+/* The newest `last` of the run's checkpoints that were due by checkpoint_every: so the mean doesn't depend on where
+ * training was interrupted. 0: as many as it keeps, without an older one that stayed because it is the best. */
 static bool newest(const char *run, int64_t last, const Options *options, Paths *paths, Error *error)
 {
     const int64_t checkpoint_every = options->train_checkpoint_every, keep = options->train_keep;
@@ -183,7 +183,8 @@ static bool average(const CommandLine *line, const char *run, const Options *opt
 {
     Paths paths = {0};
     char *output = output_path(line, run, error);
-    const bool good = output && choose(line, run, options, &paths, error) && save_mean(&paths, run, options, output, error);
+    const bool good = output && choose(line, run, options, &paths, error) &&
+                      save_mean(&paths, run, options, output, error);
     if (good) {
         fprintf(stderr, "%s is the mean of\n", output);
         for (int i = 0; i < paths.n; i++) fprintf(stderr, "  %s\n", paths.path[i]);

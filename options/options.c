@@ -17,7 +17,7 @@ typedef enum OptionKind { OPTION_INT, OPTION_REAL, OPTION_TEXT, OPTION_CHOICE } 
 
 typedef enum OptionClass {
     SHAPES,  /* shapes the result: stored in checkpoints and compared at resume */
-    DECODES, /* shapes translations, so the scores of a validation: stored in checkpoints, and resuming warns of a change */
+    DECODES, /* shapes translations, so a validation's scores: stored in checkpoints; resuming warns of a change */
     LIMIT,   /* says when training ends */
     LOCAL,   /* paths, reports */
     HERE,    /* of the machine at hand: not kept with the run */
@@ -463,8 +463,8 @@ char *options_differences(const Options *before, const Options *now, const char 
         if (!is_among(&table[i], among)) continue;
         char *old = value_text(before, &table[i]), *new = value_text(now, &table[i]);
         if (strcmp(old, new)) {
-            char *longer = mem_format("%s  %s: %s%s%s\n", text ? text : "", table[i].key, *old ? old : "nothing", between,
-                                      *new ? new : "nothing");
+            char *longer = mem_format("%s  %s: %s%s%s\n", text ? text : "", table[i].key, *old ? old : "nothing",
+                                      between, *new ? new : "nothing");
             mem_free(text);
             text = longer;
         }

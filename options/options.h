@@ -1,5 +1,5 @@
-/* The options: one table (options.def) feeds this struct, the defaults, configuration files, command-line flags, the help
- * and the copy of the configuration in the run folder. To add an option, add its line to options.def. */
+/* The options: one table (options.def) feeds this struct, the defaults, configuration files, command-line flags, the
+ * help and the copy of the configuration in the run folder. To add an option, add its line to options.def. */
 #ifndef FERRY_OPTIONS_OPTIONS_H
 #define FERRY_OPTIONS_OPTIONS_H
 
@@ -51,9 +51,9 @@ void options_init(Options *options);
 void options_free(Options *options);
 void options_copy(Options *to, const Options *from); /* `to` is not initialized yet */
 
-/* Set one option from text. `key` is section.name, or a name alone; if several sections have the name, the one in section
- * `home` is meant ("" for the first). Dashes count as underscores. An unknown key, a value of the wrong kind or out of range
- * is a usage error that says what would be right; the option then keeps its value. */
+/* Set one option from text. `key` is section.name, or a name alone; if several sections have the name, the one in
+ * section `home` is meant ("" for the first). Dashes count as underscores. An unknown key, a value of the wrong kind
+ * or out of range is a usage error that says what would be right; the option then keeps its value. */
 bool options_set(Options *options, const char *home, const char *key, const char *value, Error *error);
 
 /* True if options_set would find an option of that name. */
@@ -64,39 +64,40 @@ bool options_is_yes_no(const char *home, const char *key);
 const char *options_full_key(const char *home, const char *key);
 
 /* The options that an unknown `key` may mean: that of the name in another section, that which other systems call so
- * (synonyms.c), the most similar one, or (of a key without a dot) those that contain it. Names, or section.name if the key
- * has a dot; returns how many. */
+ * (synonyms.c), the most similar one, or (of a key without a dot) those that contain it. Names, or section.name if the
+ * key has a dot; returns how many. */
 enum { OPTIONS_SIMILAR = 3 };
 int options_similar(const char *key, const char *word[OPTIONS_SIMILAR]);
 
-/* Read a configuration file over what `options` holds. Errors name the file and the line; `options` is then untouched. */
+/* Read a configuration file over what `options` holds. Errors name the file and the line; `options` is then
+ * untouched. */
 bool options_read(Options *options, const char *path, Error *error);
 
-/* All of it: defaults, then the file `config` (NULL: none), then the settings, then options_check. Free with options_free (on
- * success). */
+/* All of it: defaults, then the file `config` (NULL: none), then the settings, then options_check. Free with
+ * options_free (on success). */
 bool options_load(Options *options, const char *config, const OptionSettings *settings, Error *error);
 
 /* Check what no single option shows (heads divide d_model). To be called when all sources have been read. */
 bool options_check(const Options *options, Error *error);
 
-/* Write all values but the number of threads, which a run isn't bound to, as a configuration file, each under its help as a
- * comment; options_read gives the same values again. */
+/* Write all values but the number of threads, which a run isn't bound to, as a configuration file, each under its help
+ * as a comment; options_read gives the same values again. */
 bool options_write(const Options *options, const char *path, Error *error);
 /* What it writes; free with mem_free. */
 char *options_to_long_text(const Options *options);
 /* Whether the file is there and, by its first line, one that options_write wrote. */
 bool options_is_written(const char *path);
 
-/* The options that shape the result (class SHAPES), or translations (class DECODES), as the text of a configuration, for a
- * checkpoint; free with mem_free. */
+/* The options that shape the result (class SHAPES), or translations (class DECODES), as the text of a configuration,
+ * for a checkpoint; free with mem_free. */
 char *options_to_text(const Options *options);
 char *options_to_decode_text(const Options *options);
 /* Read such a text over `options`; `name` stands for the file in errors. */
 bool options_from_text(Options *options, const char *name, const char *text, Error *error);
 
-/* What differs between two sets of options: in class SHAPES (among: NULL), or in all whose keys are, or begin with, a string of
- * `among`, which ends with a NULL. A line "  section.key: BEFORE, now NOW\n" each, with `between` for ", now "; or NULL if nothing
- * differs. Free with mem_free. */
+/* What differs between two sets of options: in class SHAPES (among: NULL), or in all whose keys are, or begin with, a
+ * string of `among`, which ends with a NULL. A line each, "  section.key: ", the value before, `between`, the value now;
+ * or NULL if nothing differs. Free with mem_free. */
 char *options_differences(const Options *before, const Options *now, const char *const *among, const char *between);
 
 /* Print a section's values, a line "section.name\tvalue\n" each. */

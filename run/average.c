@@ -52,7 +52,8 @@ static bool same_model(const Average *mean, const Checkpoint *checkpoint, Error 
     options_free(&now);
     if (!differences) return good;
     differences[strlen(differences) - 1] = '\0';
-    error_set(error, "%s and %s are different models, which have no mean:\n%s", latest->path, checkpoint->path, differences);
+    error_set(error, "%s and %s are different models, which have no mean:\n%s", latest->path, checkpoint->path,
+              differences);
     mem_free(differences);
     return false;
 }

@@ -34,7 +34,7 @@ typedef struct CheckpointOrigin {
     uint32_t tokenizer_hash;
     uint64_t data_hash;
     const char *kernel;   /* what computes, and how batches are added: another one gives other last bits */
-    const char *decoding; /* options_to_decode_text, of the validations; NULL: none, or an older version of Ferry didn't say */
+    const char *decoding; /* of validations, options_to_decode_text; NULL: none, or Ferry was too old to say */
     const char *averaged; /* the names of the checkpoints whose mean this is, by blanks; NULL: it comes from training */
 } CheckpointOrigin;
 

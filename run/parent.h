@@ -11,8 +11,9 @@ typedef struct Parent {
     Checkpoint checkpoint;
 } Parent;
 
-/* Open what train.init_from names, a run folder or a checkpoint in one. An error that names what differs unless all options
- * of section [model] are the same, and data.symbols and data.tokenized, by which its tokenizer was learned. Close with parent_close, in any case. */
+/* Open what train.init_from names, a run folder or a checkpoint in one. An error that names what differs unless all
+ * options of section [model] are the same, and data.symbols and data.tokenized, by which its tokenizer was learned.
+ * Close with parent_close, in any case. */
 bool parent_open(Parent *parent, const Options *options, Error *error);
 void parent_close(Parent *parent);
 

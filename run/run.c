@@ -114,7 +114,8 @@ bool run_newest(const char *folder, Checkpoint *checkpoint, bool *found, Error *
     if (n && !*found)
         return error_set(
             error,
-            "none of the %d checkpoint%s in %s is sound; train into another folder (--run), or remove what is there to start anew",
+            "none of the %d checkpoint%s in %s is sound; train into another folder (--run), or remove what is there to start "
+            "anew",
             n, plural(n), folder);
     return true;
 }
@@ -226,8 +227,8 @@ static bool locate_file(const char *model, const char *folder, char **checkpoint
     *checkpoint = NULL;
     if (file_exists(model)) *checkpoint = follow(mem_string(model));
     else if (is_link && folder_exists(folder) && !make_up_for(folder, name, checkpoint, error)) return false;
-    return *checkpoint || error_set(error, "there is no model %s; a model is the run folder of a training, or a checkpoint in "
-                                    "one", model);
+    return *checkpoint || error_set(error, "there is no model %s; a model is the run folder of a training, or a checkpoint "
+                                    "in one", model);
 }
 
 bool run_locate(const char *model, char **folder, char **checkpoint, Error *error)

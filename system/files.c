@@ -14,7 +14,8 @@
 
 #include "core/memory.h"
 
-/* Every system call that can lose data goes through SYSTEM, so that a test can make any one of them fail, in its own thread. */
+/* Every system call that can lose data goes through SYSTEM, so that a test can make any one of them fail, in its own
+ * thread. */
 static _Thread_local int n_calls, act_at, fail_number;
 static _Thread_local int (*act_now)(void);
 
@@ -151,7 +152,8 @@ static int sync_retried(int descriptor)
     return result;
 }
 
-/* Make what happened to the folder's entries outlast a power cut; some file systems know no fsync of folders (EINVAL). */
+/* Make what happened to the folder's entries outlast a power cut; some file systems know no fsync of folders
+ * (EINVAL). */
 static bool folder_sync(int descriptor)
 {
     return sync_retried(descriptor) == 0 || errno == EINVAL;
@@ -293,7 +295,7 @@ bool file_append(const char *path, const void *data, size_t bytes, Error *error)
 static bool is_named(int descriptor, const char *path)
 {
     struct stat file, name;
-    return fstat(descriptor, &file) == 0 && stat(path, &name) == 0 && file.st_ino == name.st_ino && file.st_dev == name.st_dev;
+    return !fstat(descriptor, &file) && !stat(path, &name) && file.st_ino == name.st_ino && file.st_dev == name.st_dev;
 }
 
 int file_lock(const char *path, bool *held, Error *error)
@@ -308,7 +310,8 @@ int file_lock(const char *path, bool *held, Error *error)
         if (SYSTEM(flock(descriptor, LOCK_EX | LOCK_NB)) == 0) {
             if (is_named(descriptor, path)) return descriptor;
         } else if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS) {
-            warn("%s can't be locked (%s): see to it yourself that no second process works there", path, strerror(errno));
+            warn("%s can't be locked (%s): see to it yourself that no second process works there", path,
+                 strerror(errno));
             return descriptor;
         } else {
             *held = errno == EWOULDBLOCK;

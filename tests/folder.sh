@@ -1,6 +1,6 @@
 #!/bin/sh
-# The run folder: what isn't Ferry's stays; what is refused leaves everything as it was; links that were lost, or can't be made;
-# the folder in place of a configuration; standard input that is another one; what a resumed run is warned of.
+# The run folder: what isn't Ferry's stays; what is refused leaves everything as it was; links that were lost; the folder
+# in place of a configuration; standard input that is another one; what a resumed run is warned of.
 # shellcheck disable=SC2317 # the functions are called through check
 FERRY=${FERRY:-build/ferry}
 # shellcheck source=tests/lib.sh
@@ -21,8 +21,8 @@ paste "$work/train.en" "$work/train.fr" >"$work/pairs"
 paste "$work/other.en" "$work/other.fr" >"$work/other"
 
 # begin RUN [FLAG]...: becomes a process that trains a tiny model in the folder $work/RUN
-shape="--vocab-size 300 --d-model 8 --d-ff 8 --heads 1 --encoder-layers 1 --decoder-layers 1 --batch-tokens 300 --warmup 4
-    --validate-every 2 --checkpoint-every 2 --report-every 1 --max-extra 2 --max-ratio 1 --tests="
+shape="--vocab-size 300 --d-model 8 --d-ff 8 --heads 1 --encoder-layers 1 --decoder-layers 1 --batch-tokens 300
+    --warmup 4 --validate-every 2 --checkpoint-every 2 --report-every 1 --max-extra 2 --max-ratio 1 --tests="
 begin() {
     folder=$work/$1
     shift
@@ -66,14 +66,16 @@ check "four steps" train 0 run --max-steps 4
 check "of another tokenizer" train 0 other-run --max-steps 2 --vocab-size 290
 cd "$work/run" || exit 1
 for name in thesis.tex.tmp-20241201 average.safetensors.tmp-99 config.ini.tmp-x .tmp-7; do echo mine >"$name"; done
-for name in checkpoint-00000004.safetensors train.tokens valid-00000004.txt last config.ini; do echo half >"$name.tmp-99"; done
+for name in checkpoint-00000004.safetensors train.tokens valid-00000004.txt last config.ini; do
+    echo half >"$name.tmp-99"
+done
 cd "$work" || exit 1
-check "a refused training leaves the half-written files of a killed one" untouched 2 'train.dropout: 0.05, now 0.3' run --dropout 0.3
+check "a refused training leaves the half-written files of a killed one" \
+    untouched 2 'train.dropout: 0.05, now 0.3' run --dropout 0.3
 check "one that goes on" train 0 run --max-steps 5
-check "removes them" test "$(echo run/checkpoint*tmp* run/train*tmp* run/valid*tmp* run/last.tmp* run/config.ini.tmp-9*)" = \
-    'run/checkpoint*tmp* run/train*tmp* run/valid*tmp* run/last.tmp* run/config.ini.tmp-9*'
-check "but none of other names" test "$(cat run/thesis.tex.tmp-20241201 run/average.safetensors.tmp-99 run/config.ini.tmp-x \
-    run/.tmp-7 | tr '\n' ' ')" = 'mine mine mine mine '
+check "removes them" test "$(cd run && echo ./*.tmp-*)" = \
+    './average.safetensors.tmp-99 ./config.ini.tmp-x ./thesis.tex.tmp-20241201'
+check "but none of other names" test "$(cat run/*.tmp-* run/.tmp-7 | tr '\n' ' ')" = 'mine mine mine mine '
 rm run/thesis* run/average* run/config.ini.tmp-x run/.tmp-7
 
 # new_in FILE CODE MESSAGE: a new training in a folder with that file is refused, and the file stays
@@ -99,11 +101,14 @@ check "begins anew" sh -c "! grep 'going on' '$work/err'"
 
 # ---- what is refused leaves everything as it was ----
 
-check "another text" untouched 1 'the training text is not the one' run --max-steps 9 --train-source other.en --train-target other.fr
+check "another text" untouched 1 'the training text is not the one' run --max-steps 9 \
+    --train-source other.en --train-target other.fr
 check "the token store is that of the old one" train 0 run --max-steps 6
 check "texts of different lengths" untouched 1 'lines but' run --max-steps 9 --train-source valid.en
-check "validation texts of different lengths" untouched 1 'has 100 lines, .* 4; line n of one' run --max-steps 9 --valid-source train.en
-check "a set that isn't there" untouched 1 'nowhere can.t be read.*data.tests' run --max-steps 9 --tests x=nowhere,valid.fr
+check "validation texts of different lengths" untouched 1 'has 100 lines, .* 4; line n of one' run --max-steps 9 \
+    --valid-source train.en
+check "a set that isn't there" untouched 1 'nowhere can.t be read.*data.tests' run --max-steps 9 \
+    --tests x=nowhere,valid.fr
 cp -R run wrong
 cp other-run/tokenizer.bpe wrong
 check "another tokenizer" untouched 1 'is not the tokenizer' wrong --max-steps 9
@@ -125,8 +130,8 @@ check "with a gzip file that is cut off" nothing 1 'cut off' --train-pairs cut.g
 check "with --init-from nowhere" nothing 1 'train.init_from: there is no model' --init-from nowhere
 check "with --init-from another model" nothing 2 'model.d_model: 8, now 16' --init-from run --d-model 16
 check "with no pair that is short enough" nothing 1 'no pair is left' --max-length 1
-check "with pairs without a tab" nothing 1 'standard input: .*line 1: there is no tab' --train-source '' --train-target '' \
-    --train-pairs - <train.en
+check "with pairs without a tab" nothing 1 'standard input: .*line 1: there is no tab' \
+    --train-source '' --train-target '' --train-pairs - <train.en
 # shellcheck disable=SC3045 # dash and bash have it; in blocks of 512 or 1024 bytes
 full() (ulimit -f 1 && nothing 1 'File too large')
 check "on a disk that is full when the folder is set up" full

@@ -1,6 +1,6 @@
-/* A whole short training in which, one after the other, every system call on the run folder goes wrong: it fails, or the
- * process dies there, or a signal comes. Whatever happened, what is in the folder is sound, and the same command goes on to
- * the same bytes. And a checkpoint is damaged, anywhere. */
+/* A whole short training in which, one after the other, every system call on the run folder goes wrong: it fails, or
+ * the process dies there, or a signal comes. Whatever happened, what is in the folder is sound, and the same command
+ * goes on to the same bytes. And a checkpoint is damaged, anywhere. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -44,7 +44,8 @@ static int is_asked_twice(void)
     return 0;
 }
 
-/* Train `before` steps undisturbed, then on to `steps`, acting at the nth call; then once more, to the end. `step` apart. */
+/* Train `before` steps undisturbed, then on to `steps`, acting at the nth call; then once more, to the end. `step`
+ * apart. */
 static void disturb(const char *what, int (*act)(void), int code, int before, int steps, int step)
 {
     if (before) ck_assert_int_eq(training_run("whole", before, NULL, 0, NULL), 0);
@@ -134,7 +135,8 @@ START_TEST(without_symbolic_links)
         for (int k = 0; k < 2; k++) {
             struct stat status;
             Error error = {0};
-            char *path = training_path("run", links[k]), *wanted = training_path("whole", links[k]), *folder, *checkpoint;
+            char *path = training_path("run", links[k]), *wanted = training_path("whole", links[k]);
+            char *folder, *checkpoint;
             char *is = symlink_target(path), *should = symlink_target(wanted);
             ck_assert(!lstat(path, &status) && S_ISREG(status.st_mode));
             ck_assert_str_eq(is, should);

@@ -256,7 +256,8 @@ START_TEST(what_was_made_is_undone)
 {
     Error error = {0};
     FilesMade made = {0};
-    char *deep = mem_format("%s/b/c/", folder), *file = mem_format("%s/b/c/x", folder), *there = mem_format("%s/b", folder);
+    char *deep = mem_format("%s/b/c/", folder), *file = mem_format("%s/b/c/x", folder);
+    char *there = mem_format("%s/b", folder);
     ck_assert(file_write_all(path, "old", 3, &error));
     made_note(&made, path);
     ck_assert_int_eq(made.n, 0);

@@ -1,5 +1,5 @@
-/* A tiny training, for tests of what may happen to one. Each run of it is a process of its own: it may die, and its threads
- * are not ours. */
+/* A tiny training, for tests of what may happen to one. Each run of it is a process of its own: it may die, and its
+ * threads are not ours. */
 #ifndef FERRY_TESTS_TRAINING_H
 #define FERRY_TESTS_TRAINING_H
 
@@ -19,8 +19,8 @@ void training_options(Options *options, int max_steps, const char *option);
 /* Train in the run folder `run` to max_steps, with an option more (or NULL), and call `act` at the nth
  * call of files_act_at_call. Returns what the program's exit code would be. */
 int training_run(const char *run, int max_steps, const char *option, int nth, int (*act)(void));
-/* In the processes of trainings from now on these system calls (SYS_symlink ..), up to a -1, fail with the error number; NULL:
- * none. False if this system can't do that. */
+/* In the processes of trainings from now on these system calls (SYS_symlink ..), up to a -1, fail with the error
+ * number; NULL: none. False if this system can't do that. */
 bool training_refuse(const int *calls, int error_number);
 /* What the last run said on standard error; free with mem_free. And how many calls it made. */
 char *training_said(void);

@@ -7,8 +7,8 @@ typedef struct Words {
     int n;
 } Words;
 
-/* Split at blanks (spaces, tabs); backslash-space is a space in a word, any other backslash stands for itself. Never fails; n is
- * 0 if `text` is blank. Free with words_free. */
+/* Split at blanks (spaces, tabs); backslash-space is a space in a word, any other backslash stands for itself. Never
+ * fails; n is 0 if `text` is blank. Free with words_free. */
 Words words_split(const char *text);
 void words_free(Words *words);
 

@@ -35,7 +35,7 @@ bool claim_make(Claim *claim, Error *error)
                            claim->folder);
 }
 
-/* The first name that begins and ends so and that `is_one` says yes to (NULL: any); *name is NULL if there is none. */
+/* The first name that ends so and that `is_one` says yes to (NULL: any); *name is NULL if there is none. */
 static bool find(const char *folder, const char *suffix, bool (*is_one)(const char *name), char **name, Error *error)
 {
     char **names;
@@ -55,9 +55,9 @@ static bool check_models(const char *folder, Error *error)
     char *name;
     if (!find(folder, ".safetensors", NULL, &name, error)) return false;
     if (name)
-        error_usage(error, "%s holds %s but no checkpoint to go on from, and a new training would replace the %s that the model "
-                    "needs. Train into another folder (--run), which may begin with that model (--init-from %s/%s)", folder,
-                    name, RUN_TOKENIZER, folder, name);
+        error_usage(error, "%s holds %s but no checkpoint to go on from, and a new training would replace the %s that the "
+                    "model needs. Train into another folder (--run), which may begin with that model (--init-from %s/%s)",
+                    folder, name, RUN_TOKENIZER, folder, name);
     const bool good = !name;
     mem_free(name);
     return good;
@@ -71,8 +71,8 @@ static bool check_foreign(const char *folder, Error *error)
     if (is_ours) return true;
     if (!find(folder, "", run_writes, &name, error)) return false;
     if (name)
-        error_usage(error, "%s holds %s, which no training of Ferry's left there, and a new training would replace it. Train into "
-                    "another folder (--run), or move that file away", folder, name);
+        error_usage(error, "%s holds %s, which no training of Ferry's left there, and a new training would replace it. Train "
+                    "into another folder (--run), or move that file away", folder, name);
     const bool good = !name;
     mem_free(name);
     return good;

@@ -91,8 +91,8 @@ static bool compare_stdin(const char *path, Error *error)
     const bool good = read_same(file, &is_same, &is_empty, error);
     fclose(file);
     if (!good || is_same || is_empty) return good;
-    return error_set(error, "standard input is not the text that this run is trained on, which is kept in %s; put in the same "
-                     "again, or nothing (</dev/null), or train into another folder (--run)", path);
+    return error_set(error, "standard input is not the text that this run is trained on, which is kept in %s; put in the "
+                     "same again, or nothing (</dev/null), or train into another folder (--run)", path);
 }
 
 /* Put the name of the copy in place of "-". Without a folder, see only that "-" comes once. */
@@ -349,7 +349,8 @@ void corpora_say(const char *name, const Corpora *corpora, const BitextCounts *c
     say_counts(total, corpora ? "skipped" : "skipped for its loss");
     for (int i = 0; corpora && corpora->n > 1 && i < corpora->n; i++) {
         const Corpus *corpus = &corpora->corpus[i];
-        fprintf(stderr, "  %s", corpora->new_copy && corpus->source == corpora->copy ? "standard input" : corpus->source);
+        const bool is_new_copy = corpora->new_copy && corpus->source == corpora->copy;
+        fprintf(stderr, "  %s", is_new_copy ? "standard input" : corpus->source);
         if (corpus->target) fprintf(stderr, " -> %s", corpus->target);
         if (corpus->weight != 1) fprintf(stderr, " (weight %g)", corpus->weight);
         fputs(": ", stderr);

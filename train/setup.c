@@ -64,7 +64,8 @@ static bool read_tokenizer(Trainer *t, Error *error)
     return good;
 }
 
-/* What a new run has of another one, or what a run that goes on has of itself; a tokenizer that is to be learned comes later. */
+/* What a new run has of another one, or what a run that goes on has of itself; a tokenizer that is to be learned comes
+ * later. */
 static bool open_origin(Trainer *t, Error *error)
 {
     if (t->resumes) return read_tokenizer(t, error);
@@ -184,8 +185,8 @@ bool setup_model(Trainer *t, Error *error)
     return true;
 }
 
-/* The decode options that differ from those that the checkpoint was validated with, a line each; NULL: none, or they are not
- * known. Free with mem_free. */
+/* The decode options that differ from those that the checkpoint was validated with, a line each; NULL: none, or they
+ * are not known. Free with mem_free. */
 static char *decode_differences(const Trainer *t)
 {
     static const char *const decode[] = {"decode.", NULL};
@@ -265,7 +266,8 @@ bool setup_check(Trainer *t, Error *error)
 {
     return setup_machine(t, error) && corpora_check(t->options, error) && open_origin(t, error) &&
            read_validation(t, error) && claim_make(&t->claim, error) && load_training(t, error) &&
-           check_epoch(&t->bitext, error) && load_validation(t, error) && settle_origin(t, error) && setup_model(t, error);
+           check_epoch(&t->bitext, error) && load_validation(t, error) && settle_origin(t, error) &&
+           setup_model(t, error);
 }
 
 bool setup_tidy(Trainer *t, Error *error)

@@ -54,26 +54,29 @@ typedef struct Trainer {
     int64_t window_tokens;          /* that this process trained on since then */
 } Trainer;
 
-/* Setting up has two phases. The first only looks: whatever it finds wrong, nothing in the run folder has changed (what must be
- * written lies in temporaries that setup_close removes), and no folder is left where there was none. The second writes. */
+/* Setting up has two phases. The first only looks: whatever it finds wrong, nothing in the run folder has changed
+ * (what must be written lies in temporaries that setup_close removes), and no folder is left where there was none. The
+ * second writes. */
 
-/* Begin the first phase: lock the run folder if it is there, and look into it. If it holds checkpoints, open the newest sound one,
- * check that the options agree with it, and set t->resumes, t->state and t->seconds_before; else see that a new training
- * spoils nothing there. t->options and t->folder are set, all else is zero. */
+/* Begin the first phase: lock the run folder if it is there, and look into it. If it holds checkpoints, open the
+ * newest sound one, check that the options agree with it, and set t->resumes, t->state and t->seconds_before; else see
+ * that a new training spoils nothing there. t->options and t->folder are set, all else is zero. */
 bool setup_find(Trainer *t, Error *error);
 
-/* The rest of it: the folder made and locked; texts, tokenizer, validation set, model, optimizer; all of it restored from the
- * checkpoint or taken from another run (train.init_from); memory. Says on standard error what the texts are. */
+/* The rest of it: the folder made and locked; texts, tokenizer, validation set, model, optimizer; all of it restored
+ * from the checkpoint or taken from another run (train.init_from); memory. Says on standard error what the texts
+ * are. */
 bool setup_check(Trainer *t, Error *error);
 
-/* The second phase, for a run that is known to go on: write config.ini and what setup_check made, open the log, remove what a
- * killed process left half-written, make up for links that a kill just after a checkpoint prevented. Says what it works with. */
+/* The second phase, for a run that is known to go on: write config.ini and what setup_check made, open the log, remove
+ * what a killed process left half-written, make up for links that a kill just after a checkpoint prevented. Says what
+ * it works with. */
 bool setup_commit(Trainer *t, Error *error);
 /* The part of it that a run which is finished needs, too: leftovers and links. */
 bool setup_tidy(Trainer *t, Error *error);
 
-/* Two parts of setup_check, also for the bench, whose pairs are made up: what computes, by the options; and what needs only that
- * and a tokenizer: model, optimizer, batches (of t->bitext), translator. */
+/* Two parts of setup_check, also for the bench, whose pairs are made up: what computes, by the options; and what needs
+ * only that and a tokenizer: model, optimizer, batches (of t->bitext), translator. */
 bool setup_machine(Trainer *t, Error *error);
 bool setup_model(Trainer *t, Error *error);
 

@@ -295,16 +295,19 @@ static Found find_old(Store *store, Bitext *bitext, const char *folder, uint64_t
     const Found found = find(store, bitext, tokens, index, key, &why);
     mem_free(tokens);
     mem_free(index);
-    if (found == FOUND_DAMAGED) warn("%s/%s or %s is damaged; the text is tokenized again", folder, RUN_TOKENS, RUN_INDEX);
+    if (found == FOUND_DAMAGED)
+        warn("%s/%s or %s is damaged; the text is tokenized again", folder, RUN_TOKENS, RUN_INDEX);
     return found;
 }
 
-static bool make_new(Store *store, Bitext *bitext, const char *folder, const StoreOrigin *origin, uint64_t key, Error *error)
+static bool make_new(Store *store, Bitext *bitext, const char *folder, const StoreOrigin *origin, uint64_t key,
+                     Error *error)
 {
     if (!make(store, folder, origin, key, error)) return false;
     const char *tokens = file_temporary(store->new_tokens), *index = file_temporary(store->new_index);
     return find(store, bitext, tokens, index, key, error) == FOUND ||
-           error_set(error, "%s: what was just written for %s and %s is not what is there", folder, RUN_TOKENS, RUN_INDEX);
+           error_set(error, "%s: what was just written for %s and %s is not what is there", folder, RUN_TOKENS,
+                     RUN_INDEX);
 }
 
 bool store_open(Store *store, Bitext *bitext, const char *folder, const StoreOrigin *origin, Error *error)

@@ -28,13 +28,14 @@ typedef struct Store {
     BitextCounts *counts; /* [n_corpora] */
     uint64_t hash;        /* bitext_hash */
     StoreMap tokens, index;
-    AtomicFile *new_tokens, *new_index; /* what the maps are of, until store_commit; NULL: of the files that were there */
+    AtomicFile *new_tokens, *new_index; /* what the maps are of, until store_commit; NULL: of what was there */
 } Store;
 
-/* Open the folder's store if it is sound and was made from this, the files being as they are now; else tokenize the corpora
- * into a new one, in constant memory, which lies in temporaries until store_commit. Whether a file is as it was is told by its
- * size, its number and its times; `hash` tells whether the pairs are, and is computed from the tokens on disk each time. Reports
- * what takes long on standard error. *bitext, a part for each corpus, lies in the maps: free it, then close the store. */
+/* Open the folder's store if it is sound and was made from this, the files being as they are now; else tokenize the
+ * corpora into a new one, in constant memory, which lies in temporaries until store_commit. Whether a file is as it
+ * was is told by its size, its number and its times; `hash` tells whether the pairs are, and is computed from the
+ * tokens on disk each time. Reports what takes long on standard error. *bitext, a part for each corpus, lies in the
+ * maps: free it, then close the store. */
 bool store_open(Store *store, Bitext *bitext, const char *folder, const StoreOrigin *origin, Error *error);
 /* Let a new store take the place of the folder's. The maps stay. */
 bool store_commit(Store *store, Error *error);
