@@ -198,7 +198,7 @@ bool cmd_average(CommandLine *line, Error *error)
 {
     const char *run = line->flag[FLAG_MODEL];
     if (!folder_exists(run))
-        return error_set(error, "%s is no folder; -m names the run folder whose checkpoints are averaged", run);
+        return error_set(error, "%s is not a folder; -m names the run folder whose checkpoints are averaged", run);
     char *config = path_join(run, RUN_CONFIG);
     Options options;
     bool good = options_load(&options, config, &line->settings, error);

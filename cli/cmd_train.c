@@ -38,7 +38,7 @@ static bool find_run(const char *argument, const char *run, Wanted *wanted, Erro
         *wanted = (Wanted){.folder = mem_format("%.*s", (int)n, argument)};
         wanted->config = path_join(wanted->folder, RUN_CONFIG);
         if (!file_exists(wanted->config))
-            return error_usage(error, "%s is a folder without a " RUN_CONFIG ", so no run of a training; train takes a "
+            return error_usage(error, "%s is a folder without a " RUN_CONFIG ", so it is not the folder of a training run; train takes a "
                                "configuration file or a run folder", argument);
     } else {
         *wanted = (Wanted){.config = mem_string(argument),

@@ -57,7 +57,7 @@ static void load(void) /* allocates nothing of ours: lack of memory would leave 
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     if (!library) library = dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        snprintf(trouble, sizeof trouble, "OpenBLAS is not to be found (%s); on Debian: apt-get install libopenblas0", dlerror());
+        snprintf(trouble, sizeof trouble, "OpenBLAS can't be found (%s); on Debian: apt-get install libopenblas0", dlerror());
         return;
     }
     char *(*corename)(void);

@@ -165,16 +165,33 @@ void bitext_add_counts(BitextCounts *total, const BitextCounts *counts)
     total->n_tokens_target += counts->n_tokens_target;
 }
 
+static void say_why(Text *why, int64_t n, const char *reason)
+{
+    if (n) text_append_format(why, "%s%" PRId64 " %s", why->n ? ", " : "", n, reason);
+}
+
 bool bitext_check(const BitextCounts *c, const Corpus *corpus, int n_corpora, const BitextFilter *filter, Error *error)
 {
     if (c->n_pairs > UINT32_MAX) return error_set(error, "%" PRId64 " pairs are too many: at most 4294967295", c->n_pairs);
     if (c->n_pairs) return true;
-    const bool two = corpus->target != NULL;
-    return error_set(error, "no pair is left of the %" PRId64 " of %s%s%s%s: %" PRId64 " have a blank source, %" PRId64
-                     " a blank target, %" PRId64 " are longer than %d tokens, in %" PRId64 " one side has more than %g times "
-                     "the tokens of the other", c->n_lines, corpus->source, two ? " and " : "", two ? corpus->target : "",
-                     n_corpora > 1 ? " .." : "", c->n_blank_source, c->n_blank_target, c->n_too_long, filter->max_length,
-                     c->n_unequal, filter->max_ratio);
+    char *names = mem_format("%s%s%s%s", corpus->source, corpus->target ? " and " : "", corpus->target ? corpus->target : "",
+                             n_corpora > 1 ? " .." : "");
+    Text why = {0};
+    say_why(&why, c->n_blank_source, "with a blank source");
+    say_why(&why, c->n_blank_target, "with a blank target");
+    char *length = mem_format("with more than %d token%s on a side (data.max_length)", filter->max_length,
+                              plural(filter->max_length));
+    say_why(&why, c->n_too_long, length);
+    char *ratio = mem_format("with more than %g times the tokens of the other side (data.length_ratio)", filter->max_ratio);
+    say_why(&why, c->n_unequal, ratio);
+    if (c->n_lines)
+        error_set(error, "no pair is left of the %" PRId64 " of %s: %.*s", c->n_lines, names, (int)why.n, why.data);
+    else error_set(error, "%s: there is no text", names);
+    mem_free(ratio);
+    mem_free(length);
+    text_free(&why);
+    mem_free(names);
+    return false;
 }
 
 bool bitext_load(Bitext *bitext, const Tokenizer *tokenizer, const Corpus *corpus, int n_corpora, const BitextFilter *filter,

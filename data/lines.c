@@ -174,7 +174,7 @@ static bool after_member(LineReader *reader, Error *error)
     }
     reader->kind = KIND_PADDING;
     for (; z->avail_in; z->avail_in--, z->next_in++)
-        if (*z->next_in) return fail(reader, "something that is no gzip follows the gzip data", error);
+        if (*z->next_in) return fail(reader, "something other than gzip data follows the gzip data", error);
     return true;
 }
 

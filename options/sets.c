@@ -46,7 +46,7 @@ bool sets_parse(NamedSets *sets, const char *value, Error *error)
         sets->n += good;
         for (int k = 0; k < i && good; k++)
             if (!strcmp(sets->set[k].name, sets->set[i].name))
-                good = error_usage(error, "data.tests has two sets of the name '%s'", sets->set[i].name);
+                good = error_usage(error, "data.tests has two sets named '%s'", sets->set[i].name);
     }
     words_free(&list);
     if (!good) sets_free(sets);

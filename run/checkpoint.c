@@ -148,14 +148,14 @@ static bool read_metadata(Checkpoint *c, Error *error)
 {
     const Safetensors *file = c->file;
     const char *format = safetensors_metadata(file, "format");
-    if (!format || !file->has_checksums) return error_set(error, "%s is no checkpoint of Ferry", c->path);
+    if (!format || !file->has_checksums) return error_set(error, "%s is not a checkpoint of Ferry", c->path);
     if (strcmp(format, FORMAT))
         return error_set(error, "%s has the format '%s'; this version of Ferry reads '%s'", c->path, format, FORMAT);
     for (int i = 0; i < N_FIELDS; i++) {
         const char *text = safetensors_metadata(file, fields[i].key);
         if (!text && fields[i].newer) continue;
         if (!text || !field_read(&c->state, &fields[i], text))
-            return error_set(error, "%s: metadata '%s' is missing or no number", c->path, fields[i].key);
+            return error_set(error, "%s: metadata '%s' is missing or not a number", c->path, fields[i].key);
     }
     const char *tokenizer = safetensors_metadata(file, "tokenizer"), *data = safetensors_metadata(file, "data");
     uint64_t tokenizer_hash;
@@ -200,7 +200,7 @@ bool checkpoint_declare_params(const Checkpoint *checkpoint, Params *params, Err
         const SafeTensor *t = &checkpoint->file->tensor[i];
         if (begins(t->name, EMA) || begins(t->name, ADAM_M) || begins(t->name, ADAM_V)) continue;
         if ((t->n_dims != 1 && t->n_dims != 2) || t->shape[0] > INT_MAX || t->shape[t->n_dims - 1] > INT_MAX)
-            return error_set(error, "%s: tensor %s is no parameter of Ferry's", checkpoint->path, t->name);
+            return error_set(error, "%s: tensor %s is not one of Ferry's parameters", checkpoint->path, t->name);
         const int rows = t->n_dims == 2 ? (int)t->shape[0] : 1, cols = (int)t->shape[t->n_dims - 1];
         params_declare(params, t->n_dims, rows, cols, INIT_ZEROS, 0, t->name);
     }

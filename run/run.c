@@ -225,6 +225,9 @@ static bool locate_file(const char *model, const char *folder, char **checkpoint
     const char *name = path_name(model);
     const bool is_link = !strcmp(name, RUN_LAST) || !strcmp(name, RUN_BEST);
     *checkpoint = NULL;
+    if (!strcmp(name, RUN_TOKENIZER) || !strcmp(name, RUN_CONFIG) || !strcmp(name, RUN_LOG))
+        return error_usage(error, "%s is a file of a run, but not its model; the run folder is one (%s), or a checkpoint in it",
+                           model, folder);
     if (file_exists(model)) *checkpoint = follow(mem_string(model));
     else if (is_link && folder_exists(folder) && !make_up_for(folder, name, checkpoint, error)) return false;
     return *checkpoint || error_set(error, "there is no model %s; a model is the run folder of a training, or a checkpoint "

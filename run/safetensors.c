@@ -242,7 +242,7 @@ static bool map_file(struct SafeInside *in, Error *error)
     struct stat status;
     bool ok = false;
     if (fstat(descriptor, &status) != 0) error_set(error, "reading failed: %s", strerror(errno));
-    else if (!S_ISREG(status.st_mode)) error_set(error, "this is no regular file; name a safetensors file");
+    else if (!S_ISREG(status.st_mode)) error_set(error, "this is not a regular file; name a safetensors file");
     else if (status.st_size < LENGTH_BYTES) error_set(error, "the file ends after %lld bytes, within the header's length",
                                                       (long long)status.st_size);
     else {
@@ -269,7 +269,7 @@ static bool parse_header(struct SafeInside *in, Error *error)
     in->json = cJSON_ParseWithLengthOpts(header, length, &rest, false);
     /* cJSON doesn't tell whether it was memory that lacked; then it lacks here, too. */
     if (!in->json) mem_free(mem_alloc(length * JSON_MOST));
-    if (!cJSON_IsObject(in->json)) return error_set(error, "the header is no well-formed JSON");
+    if (!cJSON_IsObject(in->json)) return error_set(error, "the header is not well-formed JSON");
     for (; rest < header + length; rest++)
         if (*rest != ' ') return error_set(error, "the header goes on after its JSON");
     return true;
@@ -289,11 +289,11 @@ static bool parse_shape(const cJSON *shape, SafeTensor *tensor, size_t *bytes, E
 {
     const cJSON *dimension;
     *bytes = types[tensor->type].size;
-    if (!cJSON_IsArray(shape)) return error_set(error, "its shape is no array");
+    if (!cJSON_IsArray(shape)) return error_set(error, "its shape is not an array");
     cJSON_ArrayForEach(dimension, shape) {
         size_t *size = &tensor->shape[tensor->n_dims];
         if (tensor->n_dims == SAFE_MAX_DIMS) return error_set(error, "it has more than %d dimensions", SAFE_MAX_DIMS);
-        if (!json_size(dimension, size)) return error_set(error, "dimension %d is no size", tensor->n_dims);
+        if (!json_size(dimension, size)) return error_set(error, "dimension %d is not a size", tensor->n_dims);
         if (__builtin_mul_overflow(*bytes, *size, bytes)) return error_set(error, "its shape is too large");
         tensor->n_dims++;
     }
@@ -303,7 +303,7 @@ static bool parse_shape(const cJSON *shape, SafeTensor *tensor, size_t *bytes, E
 static bool parse_type(const cJSON *dtype, SafeType *type, Error *error)
 {
     const char *name = cJSON_GetStringValue(dtype);
-    if (!name) return error_set(error, "its dtype is no string");
+    if (!name) return error_set(error, "its dtype is not a string");
     for (int i = 0; i < N_SAFE_TYPES; i++) {
         if (strcmp(types[i].name, name)) continue;
         *type = (SafeType)i;
@@ -322,7 +322,7 @@ static bool parse_tensor(const struct SafeInside *in, const cJSON *item, SafeTen
     const cJSON *offsets = cJSON_GetObjectItemCaseSensitive(item, "data_offsets");
     if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 || !json_size(cJSON_GetArrayItem(offsets, 0), &begin) ||
         !json_size(cJSON_GetArrayItem(offsets, 1), &end))
-        return error_set(error, "its data_offsets are no two sizes");
+        return error_set(error, "its data_offsets are not two sizes");
     if (begin > end || end - begin != bytes)
         return error_set(error, "data_offsets %zu to %zu don't fit its shape of %zu bytes", begin, end, bytes);
     if (end > data_bytes)
@@ -335,12 +335,12 @@ static bool parse_tensor(const struct SafeInside *in, const cJSON *item, SafeTen
 
 static bool parse_metadata(Safetensors *file, const cJSON *object, Error *error)
 {
-    if (!cJSON_IsObject(object)) return error_set(error, "%s is no object", metadata_key);
+    if (!cJSON_IsObject(object)) return error_set(error, "%s is not an object", metadata_key);
     if (file->metadata) return error_set(error, "%s is there twice", metadata_key);
     file->metadata = mem_alloc((size_t)cJSON_GetArraySize(object) * sizeof *file->metadata);
     const cJSON *item;
     cJSON_ArrayForEach(item, object) {
-        if (!cJSON_IsString(item)) return error_set(error, "metadata %.100s is no string", item->string);
+        if (!cJSON_IsString(item)) return error_set(error, "metadata %.100s is not a string", item->string);
         file->metadata[file->n_metadata++] = (SafeEntry){item->string, item->valuestring};
     }
     Name *names = names_of_entries(file->metadata, file->n_metadata);
@@ -453,7 +453,7 @@ Safetensors *safetensors_open(const char *path, Error *error)
     bool ok = map_file(file->inside, error);
     if (ok && !(parse_header(file->inside, error) && parse_entries(file, error) && order_tensors(file, error) &&
                 check_checksums(file, error)))
-        ok = error_context(error, "damaged, or no safetensors file");
+        ok = error_context(error, "damaged, or not a safetensors file");
     if (ok) return file;
     error_context(error, "%s", path);
     safetensors_close(file);

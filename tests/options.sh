@@ -189,6 +189,10 @@ for model in runs/tiny/best runs/tiny/last runs/tiny/checkpoint-00000002.safeten
     check "tokenize -m $model" ferry 0 tokenize -m "$model" texts/valid.en
     check "gives the same" cmp "$outside/out" "$outside/tokens"
 done
+for file in tokenizer.bpe config.ini log.tsv; do
+    check "translate -m $file" refused "runs/tiny/$file is a file of a run, but not its model; the run folder is one (runs/tiny)" \
+        translate -m runs/tiny/$file texts/valid.en
+done
 check "a model that isn't there" ferry 1 tokenize -m runs/none texts/valid.en
 check "says so" says 'there is no model runs/none'
 

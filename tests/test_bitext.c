@@ -85,9 +85,9 @@ END_TEST
 START_TEST(no_pair_is_an_error)
 {
     Load l = load("", "", 0);
-    ck_assert(!l.good && strstr(l.error.text, "no pair"));
+    ck_assert(!l.good && strstr(l.error.text, "there is no text"));
     l = load(" \nabcdef\n", "x\nabc\n", 5);
-    ck_assert(!l.good && strstr(l.error.text, "1 have a blank source") && strstr(l.error.text, "1 are longer than 5"));
+    ck_assert(!l.good && strstr(l.error.text, "1 with a blank source") && strstr(l.error.text, "1 with more than 5 tokens"));
 }
 END_TEST
 

@@ -181,7 +181,7 @@ START_TEST(other_formats_are_refused)
     text_append(&bytes, header, sizeof header - 1);
     text_append(&bytes, "\0\0\0\0", 4);
     path = temp_file(folder, "foreign", bytes.data, bytes.n);
-    assert_refused(path, "is no checkpoint of Ferry");
+    assert_refused(path, "is not a checkpoint of Ferry");
     text_free(&bytes);
     mem_free(path);
 }

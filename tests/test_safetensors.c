@@ -256,7 +256,7 @@ static const struct {
     {"{" A("[2.5]", "0", "10") "}", 10, "dimension 0"},
     {"{" A("[\"2\"]", "0", "8") "}", 8, "dimension 0"},
     {"{" A("[1e999]", "0", "8") "}", 8, "dimension 0"},
-    {"{" A("2", "0", "8") "}", 8, "no array"},
+    {"{" A("2", "0", "8") "}", 8, "not an array"},
     {"{" A("[1,1,1,1,1,1,1,1,1]", "0", "4") "}", 4, "more than 8"},
     {"{" A("[4294967296,4294967296]", "0", "0") "}", 0, "too large"},
     {"{" A("[4294967296,1073741824]", "0", "0") "}", 0, "too large"},
@@ -266,10 +266,10 @@ static const struct {
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", 8, "not made of"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"offsets\":[0,8]}}", 8, "data_offsets"},
     {"{\"a\":{\"dtype\":\"F8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2, "dtype is F8"},
-    {"{\"a\":{\"dtype\":4,\"shape\":[2],\"data_offsets\":[0,2]}}", 2, "dtype is no string"},
+    {"{\"a\":{\"dtype\":4,\"shape\":[2],\"data_offsets\":[0,2]}}", 2, "dtype is not a string"},
     {"{\"a\":[]}", 0, "not made of"},
-    {"{\"__metadata__\":[]}", 0, "no object"},
-    {"{\"__metadata__\":{\"k\":1}}", 0, "k is no string"},
+    {"{\"__metadata__\":[]}", 0, "not an object"},
+    {"{\"__metadata__\":{\"k\":1}}", 0, "k is not a string"},
     {"{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"}}", 0, "k is there twice"},
     {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "there twice"},
     {"{\"__metadata__\":{\"crc32.data\":\"00000000 0 0\"}}", 0, "header is missing"},
@@ -369,7 +369,7 @@ START_TEST(lengths_out_of_range)
         ck_assert_msg(strstr(error.text, lengths[i].wrong) != NULL, "%s", error.text);
     }
     ck_assert_ptr_null(safetensors_open(folder, &error));
-    ck_assert_ptr_nonnull(strstr(error.text, "no regular file"));
+    ck_assert_ptr_nonnull(strstr(error.text, "not a regular file"));
     ck_assert_ptr_null(safetensors_open("/nowhere/x.safetensors", &error));
     ck_assert_ptr_nonnull(strstr(error.text, "/nowhere/x.safetensors: opening the file failed"));
 }

@@ -52,7 +52,17 @@ check "a folder" refused 1 'is a folder' --train-source "$work"
 check "texts of different lengths" refused 1 'has 4 lines but .* has 100' --train-source "$work/valid.en"
 gzip -c "$work/train.en" | head -c 500 >"$work/cut.gz"
 check "a gzip file that is cut off" refused 1 'cut.gz: the gzip file is cut off' --train-source "$work/cut.gz"
-check "no pair short enough" refused 1 'no pair is left of the 100' --max-length 1
+check "no pair short enough" refused 1 'no pair is left of the 100 of .*: 100 with more than 1 token on a side (data.max_length)$' --max-length 1
+: >"$work/empty"
+check "an empty validation set" refused 1 '^ferry: the validation set: .*/empty is empty$' --valid-source "$work/empty" --valid-target "$work/empty"
+printf '\n\n' >"$work/blank"
+check "a blank one" refused 1 '^ferry: the validation set: no pair is left of the 2 of .*: 2 with a blank source$' \
+    --valid-source "$work/blank" --valid-target "$work/blank"
+check "an empty training text" refused 1 '^ferry: .*/empty.*: there is no text' --train-source "$work/empty" --train-target "$work/empty"
+check "unequal validation files" refused 1 'the validation set: .*/valid.en has 4 lines, but .*/train.fr has 100;' --valid-target "$work/train.fr"
+check "are found before training's text is read" sh -c "! grep -q '^training:' '$work/err'"
+check "a test set that isn't there" refused 1 'none.fr can.t be read: .*data.tests names it' --tests "a=$work/valid.en,none.fr"
+check "and a folder in one" refused 1 "is a folder; data.tests must name files" --tests "a=$work/valid.en,$work"
 check "--run without a name" train 2 '../' --run ''
 check "--run with the name of a file" train 2 train.en
 check "says so" says 'is a file; --run names a folder'

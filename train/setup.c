@@ -104,7 +104,7 @@ static bool read_validation(Trainer *t, Error *error)
     const Options *o = t->options;
     if (!*o->data_valid_source) return true;
     t->has_validation = scores_read_set(&t->valid_set, o->data_valid_source, o->data_valid_target, error);
-    return t->has_validation;
+    return t->has_validation || error_context(error, "the validation set");
 }
 
 /* Its pairs as tokens, for the loss. */
@@ -114,7 +114,8 @@ static bool load_validation(Trainer *t, Error *error)
     Corpora corpora;
     const BitextFilter filter = corpora_validation_filter(t->options);
     const bool good = corpora_validation(&corpora, t->options, error) &&
-                      bitext_load(&t->valid_pairs, t->tokenizer, corpora.corpus, corpora.n, &filter, error);
+                      (bitext_load(&t->valid_pairs, t->tokenizer, corpora.corpus, corpora.n, &filter, error) ||
+                       error_context(error, "the validation set"));
     if (good) corpora_say("validation", NULL, NULL, &t->valid_pairs.counts);
     corpora_free(&corpora);
     return good;
