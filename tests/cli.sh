@@ -102,7 +102,7 @@ check "says so" grep -q '^ferry: warning: FERRY_ISA=none: no such instruction se
 unset FERRY_ISA
 if grep -q '^openblas	not used' "$work/info"; then
     check "products by OpenBLAS, which is not here" run 1 info --matmul openblas
-    check "says so" err_has 'train.matmul = openblas: OpenBLAS can't be found'
+    check "says so" err_has 'train.matmul = openblas: OpenBLAS can.t be found'
 else
     check "products by OpenBLAS" run 0 info --matmul openblas
     check "info tells so" out_has '^products	openblas '
