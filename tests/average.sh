@@ -93,7 +93,8 @@ check "in short, but out of range: no hint" ferry 2 average -m "$work/run" --las
 check "says the range" says "^ferry: --last '10000M': expected a whole number from 1 to 2147483647$"
 check "a name that training would take" ferry 2 average -m "$work/run" -o "$work/run/checkpoint-00000070.safetensors"
 check "is refused" says "not begin with 'checkpoint-'"
-check "no checkpoint" ferry 1 average -m "$work/run" config.ini
+check "a file that is no model" ferry 2 average -m "$work/run" config.ini
+check "says what is one" says "config.ini is a file of a run, but not its model; the run folder is one"
 check "no run" ferry 1 average -m "$work/train.en"
 check "another model" train 0 wide --max-steps 10 --d-ff 32
 check "has no mean with this one" ferry 1 average -m "$work/run" last "$work/wide/last" -o "$work/run/no.safetensors"
