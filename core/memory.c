@@ -24,7 +24,13 @@ struct MemBlock {
     MemScope *scope; /* NULL: none */
     MemBlock *before, *next;
     void (*release)(void *handle); /* of mem_defer; the handle is what the block holds */
+    volatile uint64_t mark;        /* volatile: else compilers leave out what is written just before free() */
 };
+
+_Static_assert(sizeof(MemBlock) <= MEM_ALIGN, "the header of a block has one aligned unit");
+
+#define MARK_IN_USE 0x5AFE5AFE5AFE5AFEu
+#define MARK_FREED  0xDEADDEADDEADDEADu
 
 /* A run of mem_run: where to go on when memory lacks. */
 typedef struct MemGuard {
@@ -36,9 +42,14 @@ typedef struct MemGuard {
 
 static _Thread_local MemGuard *guard;
 
+/* Of a block that is freed already, memory most often still says so. Its scope's list would be followed to nowhere. */
 static MemBlock *header_of(void *block)
 {
-    return (MemBlock *)((char *)block - MEM_ALIGN);
+    MemBlock *header = (MemBlock *)((char *)block - MEM_ALIGN);
+    const uint64_t mark = header->mark;
+    CHECK(mark == MARK_IN_USE, "%s",
+          mark == MARK_FREED ? "this block has been freed already" : "this is no block of mem_alloc");
+    return header;
 }
 
 static void *data_of(MemBlock *header)
@@ -79,6 +90,7 @@ void mem_scope_free(MemScope *scope)
     for (MemBlock *block = scope->newest, *next; block; block = next) {
         next = block->next;
         if (block->release) block->release(*(void **)data_of(block));
+        block->mark = MARK_FREED;
         free(block);
     }
     scope->newest = NULL;
@@ -125,7 +137,7 @@ static void *try_alloc(size_t bytes)
 #ifdef MADV_HUGEPAGE
     if (align == HUGE_PAGE) madvise(block, bytes, MADV_HUGEPAGE);
 #endif
-    *block = (MemBlock){.scope = mem_scope()};
+    *block = (MemBlock){.scope = mem_scope(), .mark = MARK_IN_USE};
     if (block->scope) put_in(block->scope, block);
     return data_of(block);
 }
@@ -158,6 +170,7 @@ void mem_free(void *block)
     if (!block) return;
     MemBlock *header = header_of(block);
     if (header->scope) take_out(header->scope, header);
+    header->mark = MARK_FREED;
     free(header);
 }
 

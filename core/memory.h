@@ -50,6 +50,7 @@ void *mem_alloc(size_t bytes);
 void *mem_zalloc(size_t bytes);
 /* Grow or shrink `old` (from these functions, or NULL) to `bytes`; `old_bytes` of it are kept. Never NULL. */
 void *mem_resize(void *old, size_t old_bytes, size_t bytes);
+/* NULL is allowed. To free a block twice is a bug that is told as one, as far as it shows. */
 void mem_free(void *block);
 /* A copy of the string; free with mem_free. */
 char *mem_string(const char *text);

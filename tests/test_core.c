@@ -1,5 +1,6 @@
 /* core: memory, random bits, errors. */
 #include <math.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,52 @@ START_TEST(lack_of_memory_comes_back)
 }
 END_TEST
 
+/* A block that is freed twice is found out, whether its scope or none holds it; it used to be waited for without end. (Where
+ * AddressSanitizer is, it tells by itself, and in another way.) */
+#ifndef __SANITIZE_ADDRESS__
+static void free_twice(void *context)
+{
+    (void)context;
+    void *block = mem_alloc(100);
+    mem_free(mem_alloc(100));
+    mem_free(block);
+    mem_free(block);
+}
+
+START_TEST(freeing_twice_is_told)
+{
+    MemScope scope = {0};
+    size_t wanted;
+    if (_i) mem_run(&scope, free_twice, NULL, &wanted);
+    else free_twice(NULL);
+}
+END_TEST
+
+static void take(void *context)
+{
+    void **block = context;
+    *block = mem_alloc(100);
+}
+
+START_TEST(freeing_what_its_scope_has_freed_is_told)
+{
+    MemScope scope = {0};
+    size_t wanted;
+    void *block;
+    ck_assert(mem_run(&scope, take, &block, &wanted));
+    mem_scope_free(&scope);
+    mem_resize(block, 100, 200);
+}
+END_TEST
+
+START_TEST(freeing_what_was_never_allocated_is_told)
+{
+    static _Alignas(MEM_ALIGN) char no_block[2 * MEM_ALIGN];
+    mem_free(no_block + MEM_ALIGN);
+}
+END_TEST
+#endif
+
 Suite *suite_core(void)
 {
     Suite *suite = suite_create("core");
@@ -166,6 +213,11 @@ Suite *suite_core(void)
     tcase_add_test(tcase, lack_of_memory_comes_back);
     tcase_add_test(tcase, errors_take_context);
     tcase_add_test(tcase, long_errors_lose_their_middle);
+#ifndef __SANITIZE_ADDRESS__
+    tcase_add_loop_test_raise_signal(tcase, freeing_twice_is_told, SIGABRT, 0, 2);
+    tcase_add_test_raise_signal(tcase, freeing_what_its_scope_has_freed_is_told, SIGABRT);
+    tcase_add_test_raise_signal(tcase, freeing_what_was_never_allocated_is_told, SIGABRT);
+#endif
     suite_add_tcase(suite, tcase);
     return suite;
 }
